@@ -1,0 +1,39 @@
+# Everything a person or CI runs. Each target makes the virtual environment it needs.
+PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3 2>/dev/null))
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+JOBS   ?= 2
+
+.PHONY: demo test lint bench prove schemas docs clean
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev --editable '.[testing]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## audit two recorded sessions: one honest, one that claims what did not happen
+	$(BIN)/loopbook audit examples/sessions/honest.jsonl
+	$(BIN)/loopbook audit examples/sessions/false-claim.jsonl
+
+test: $(STAMP)  ## every test, the doctests among them
+	$(BIN)/python -m pytest -n $(JOBS) -q
+
+lint: $(STAMP)  ## format, lint, types, import direction
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## ratios against a reference in the same run
+	$(BIN)/python -m bench
+
+prove: $(STAMP)  ## the same proofs at larger sizes
+	LOOPBOOK_PROVE=1 $(BIN)/python -m pytest -q -m "prove or not prove" tests
+
+schemas docs: $(STAMP)  ## write what is generated from the code: JSON Schemas, kinds and commands
+	$(BIN)/python scripts/generate.py
+
+clean:
+	rm -rf $(VENV) build dist

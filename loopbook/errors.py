@@ -1,0 +1,108 @@
+"""Every error loopbook raises for a caller's mistake, one situation a class.
+
+Each message says what happened, what was kept and what to do. Every class is a
+``LoopbookError`` and also the builtin a caller would already catch, so ``except ValueError``
+around a wrong follow-up works without importing this module.
+"""
+
+from __future__ import annotations
+
+
+class LoopbookError(Exception):
+    """The root: catch it to catch whatever loopbook has to say to its caller."""
+
+
+# --- what an event asks of a book -------------------------------------------------
+
+
+class Refused(LoopbookError, ValueError):
+    """Raised when a book does not admit an event; the book is unchanged."""
+
+
+class InvalidFollowUp(Refused):
+    """Raised for a follow-up that is neither 1 to 200 characters nor an object with a ref."""
+
+
+class UnknownUnit(Refused, LookupError):
+    """Raised when an event names a unit that was never added to the loop."""
+
+
+class UnknownTodo(Refused, LookupError):
+    """Raised when an event names a todo that was never opened."""
+
+
+class AlreadyUsed(Refused):
+    """Raised when an id of a todo, unit or finding is used a second time."""
+
+
+class AlreadyEnded(Refused):
+    """Raised when something that is done, dropped or closed is ended again."""
+
+
+class LoopClosed(Refused):
+    """Raised when something is appended to a closed loop: reopen it first."""
+
+
+class Stale(LoopbookError, RuntimeError):
+    """Raised when a book has grown since the version an append was conditional on."""
+
+    def __init__(self, stream: str, after: int) -> None:
+        super().__init__(
+            f"{stream} has grown since version {after}; nothing was appended. Catch up and decide again."
+        )
+        self.stream = stream
+        self.after = after
+
+
+# --- what a store may hold ---------------------------------------------------------
+
+
+class StoreError(LoopbookError, OSError):
+    """The family of everything that can be wrong with a store."""
+
+
+class StoreURLInvalid(StoreError, ValueError):
+    """Raised for a store URL that names no store loopbook knows."""
+
+
+class StoreUnavailable(StoreError):
+    """Raised when a store cannot be opened or written: missing folder, read-only, full, locked."""
+
+
+class ForeignStore(StoreError):
+    """Raised for a file or database that is not a loopbook store."""
+
+
+class NewerStore(StoreError):
+    """Raised when a newer loopbook wrote the store; it is left as it is."""
+
+
+class DamagedEntry(StoreError, ValueError):
+    """Raised when a stored row cannot be read as the entry it must be."""
+
+
+class NoSuchLoop(LoopbookError, LookupError):
+    """Raised when no loop of this id is in the store."""
+
+
+# --- what people write --------------------------------------------------------------
+
+
+class InvalidKind(LoopbookError, ValueError):
+    """Raised for a loop kind that does not hold together; names file, key and remedy."""
+
+
+class UnknownKind(LoopbookError, LookupError):
+    """Raised when a loop asks for a kind that is neither built in nor among the user's."""
+
+
+class InvalidScenario(LoopbookError, ValueError):
+    """Raised for a scenario file that cannot be run; names file and line."""
+
+
+class InvalidSettings(LoopbookError, ValueError):
+    """Raised for a setting that is unknown, of the wrong type or not allowed where it stands."""
+
+
+class TranscriptUnreadable(LoopbookError, OSError):
+    """Raised when a session file cannot be read at all, or holds no session."""
