@@ -1,0 +1,43 @@
+"""What all tests share: sizes of the property tests, and where the real sessions lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+PROVE = bool(os.environ.get("LOOPBOOK_PROVE"))
+
+settings.register_profile(
+    "default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "prove", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("prove" if PROVE else "default")
+
+
+def shared_folder() -> Path:
+    """The folder of real recorded sessions beside the checkout, or ``$LOOPBOOK_SHARED``."""
+    return Path(os.environ.get("LOOPBOOK_SHARED") or ROOT.parent / "shared")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Real sessions that may not be committed; a test that needs them is skipped without them."""
+    folder = shared_folder()
+    if not (folder / "data").is_dir():
+        pytest.skip("the recorded third-party sessions are not on this machine (set LOOPBOOK_SHARED)")
+    return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow proofs run under ``make prove`` only."""
+    if PROVE:
+        return
+    for item in items:
+        if item.get_closest_marker("prove"):
+            item.add_marker(pytest.mark.skip(reason="a slow proof: make prove"))
