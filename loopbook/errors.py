@@ -12,6 +12,21 @@ class LoopbookError(Exception):
     """The root: catch it to catch whatever loopbook has to say to its caller."""
 
 
+# --- what an event must be -----------------------------------------------------------
+
+
+class InvalidEvent(LoopbookError, ValueError):
+    """Raised for an event of unknown type, or whose fields are not those of its type.
+
+    ``where`` is the path of the wrong field within the mapping the event was built from.
+    """
+
+    def __init__(self, what: str, where: tuple[str | int, ...] = ()) -> None:
+        super().__init__(f"{what}; nothing was written; correct the event and give it again")
+        self.what = what
+        self.where = where
+
+
 # --- what an event asks of a book -------------------------------------------------
 
 
