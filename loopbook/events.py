@@ -101,6 +101,8 @@ class LoopReopened(Event):
 class Change(Event):
     """Something was written. ``resolves`` names the findings it answers.
 
+    ``by`` (here and in the events below) is the sub-agent that did it, ``None`` the main agent.
+
     >>> Change(summary="bounded", paths=("client.py",), resolves=("f1",)).resolves
     ('f1',)
     """
@@ -111,6 +113,7 @@ class Change(Event):
     diff_summary: str | None = None
     revision: str | None = None
     resolves: tuple[str, ...] = ()
+    by: str | None = None
 
 
 class Check(Event):
@@ -132,6 +135,7 @@ class Check(Event):
     runner: str | None = None
     basis: Literal["exit", "summary"] | None = None
     masked: bool = False
+    by: str | None = None
 
 
 class Finding(RecordModel):
@@ -159,6 +163,7 @@ class Decision(Event):
     decided_by: Literal["user", "agent"]
     question: str | None = None
     resolves: tuple[str, ...] = ()
+    by: str | None = None
 
 
 class Source(Event):
@@ -167,6 +172,7 @@ class Source(Event):
     type: Literal["source"] = "source"
     locator: str
     summary: str = ""
+    by: str | None = None
 
 
 class ChildReported(Event):
