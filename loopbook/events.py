@@ -502,6 +502,10 @@ def build_event(fields: Mapping[str, object]) -> Event:
     cls = BY_TYPE.get(word) if isinstance(word, str) else None
     if cls is None:
         raise InvalidEvent(f"there is no event of type {word!r}", ("type",))
+    names = {field.alias or name for name, field in cls.model_fields.items()}
+    for name in fields:
+        if name not in names:
+            raise InvalidEvent(f"{word} has no field {name!r}", (name,))
     try:
         event = cls.model_validate(fields)
     except ValidationError as wrong:

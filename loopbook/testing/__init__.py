@@ -1,0 +1,1 @@
+"""What users test their own loop kinds with: scenario files and what runs them."""
