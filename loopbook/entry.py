@@ -1,18 +1,46 @@
 """The envelope: what an event gets when it enters a book, and how the two become bytes.
 
-A stored state is one JSON object: the envelope's ``at, session, unit, host_ref, line, v, prev,
-sum`` and the event's own fields; the topic column is the event's ``type``. ``sum`` is SHA-256
-over stream, version, topic, ``prev`` and the rest of the state; ``prev`` is the ``sum`` before
-it ("" for the first). So ``fsck`` sees any edit. Stored bytes are never written again: an
-entry's sum is taken over its bytes as they stand.
+Theory. A row is (stream, version, topic, state). The topic is the event's ``type``; the state is
+one JSON object in UTF-8: the envelope's ``at, session, unit, host_ref, line, v, prev`` (those
+that are there), then the event's own fields, and ``sum`` as its last member. A field shared by
+envelope and event (``unit``) stands there once.
+
+*The chain.* With ``body`` the state's bytes up to and without ``,"sum":"<64 hex digits>"}``::
+
+    sum = hex(SHA-256(net(stream) + net(version in decimal) + net(topic) + body))
+    net(text) = <length of its UTF-8 in bytes, decimal> ":" <its UTF-8> ","
+
+``prev``, within the body, is the ``sum`` before it in the same stream ("" for the first). So any
+edit of a row shows with nothing but SHA-256, and no JSON library's habits are part of the format.
+Stored bytes are never written again; a copy of a book copies them.
+
+*Reading is lenient.* A type nobody here knows becomes ``Unknown``. An older shape is upcast. A
+newer one is read as far as it fits, or else as ``Unknown``; its ``v`` stays among the event's
+fields, so that written again it is still what it was.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import NamedTuple
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring as quoted
+from typing import NamedTuple, cast
 
-from loopbook.events import Event
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, from_json
+
+from loopbook.errors import DamagedEntry, InvalidEvent
+from loopbook.events import BY_TYPE, ENVELOPE, Event, Unknown
+
+#: What an old shape's fields must become: ``(type, v) -> fields of v + 1``. Applied until the
+#: class's ``VERSION``; the test holds that no step is missing. The dict may be changed in place.
+UPCASTS: Mapping[tuple[str, int], Callable[[dict[str, object]], dict[str, object]]] = {}
+
+#: The bytes of ``,"sum":"`` + 64 hex digits + ``"}``.
+_SUM_START = b',"sum":"'
+_TAIL = len(_SUM_START) + 64 + 2
 
 
 class Draft(NamedTuple):
@@ -52,3 +80,166 @@ class Entry(NamedTuple):
     def seq(self) -> int:
         """Its 1-based place in the stream: the only order there is."""
         return self.originator_version
+
+
+def utc(at: datetime) -> datetime:
+    """The same instant in UTC. Raises ``InvalidEvent`` for a time that does not say where it was read."""
+    if at.tzinfo is UTC:
+        return at
+    if at.utcoffset() is None:
+        raise InvalidEvent(f"the time {at.isoformat()} has no time zone", ("at",))
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise InvalidEvent(f"the time {at.isoformat()} lies outside the years 1 to 9999", ("at",)) from None
+
+
+# --- writing -----------------------------------------------------------------------------
+
+
+def encode(entry: Entry) -> bytes:
+    """The state of an entry, its ``sum`` computed anew (``entry.sum`` is not looked at).
+
+    Raises ``InvalidEvent`` for what JSON cannot hold, and for a field the envelope owns.
+
+    >>> from loopbook.events import Task
+    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    >>> encode(Entry("loop:a", 1, Task(text="look"), noon, "s"))[:-74]
+    b'{"at":"2026-01-01T12:00:00Z","session":"s","v":1,"prev":"","text":"look"'
+    """
+    event, cls = entry.event, type(entry.event)
+    v, excluded = _version_written(event)
+    try:
+        own = cls.__pydantic_serializer__.to_json(event, exclude=excluded, warnings="error")
+        body = b"%b,%b" % (_head(entry, v).encode(), own[1:-1])
+        if own == b"{}":
+            body = body[:-1]
+        digest = seal(entry.originator_id, entry.originator_version, event.type, body)
+    except (PydanticSerializationError, ValueError, RecursionError) as wrong:
+        raise InvalidEvent(f"{event.type!r} cannot be written as JSON ({wrong})") from None
+    return b'%b,"sum":"%b"}' % (body, digest.encode())
+
+
+def _head(entry: Entry, v: object) -> str:
+    """The envelope's members, the optional ones where they are there; the brace stays open."""
+    at = utc(entry.at).isoformat()[:-6]
+    unit = "" if entry.unit is None else f',"unit":{quoted(entry.unit)}'
+    host_ref = "" if entry.host_ref is None else f',"host_ref":{quoted(entry.host_ref)}'
+    line = "" if entry.line is None else f',"line":{int(entry.line)}'
+    return f'{{"at":"{at}Z","session":{quoted(entry.session)}{unit}{host_ref}{line},"v":{v},"prev":"{entry.prev}"'
+
+
+def seal(stream: str, version: int, topic: str, body: bytes) -> str:
+    """The ``sum`` of a row, from its state's bytes without their ``sum`` member (see the theory).
+
+    >>> seal("loop:a", 1, "task", b'{"v":1,"prev":"","text":"look"')[:16]
+    '467554f18df04539'
+    """
+    number = str(version)
+    lengths = len(stream.encode()), len(number), len(topic.encode())
+    where = f"{lengths[0]}:{stream},{lengths[1]}:{number},{lengths[2]}:{topic},"
+    return hashlib.sha256(where.encode() + body).hexdigest()
+
+
+def holds(stream: str, version: int, topic: str, state: bytes) -> bool:
+    """Whether a row's ``sum`` is that of the row: false for any row that was edited or moved."""
+    return seal(stream, version, topic, state[:-_TAIL]).encode() == state[-66:-2]
+
+
+def sum_in(state: bytes) -> str:
+    """The ``sum`` that a state carries, without reading the rest of it."""
+    return state[-66:-2].decode("ascii", "replace")
+
+
+@lru_cache(maxsize=256)
+def _excluded(cls: type[Event]) -> set[str]:
+    """What an event's own bytes leave out: the topic says its type, the envelope its unit."""
+    return {"type", "unit"} if shares_unit(cls) else {"type"}
+
+
+def shares_unit(cls: type[Event]) -> bool:
+    """Whether events of this class name a unit themselves, which the envelope is then told."""
+    return "unit" in cls.model_fields
+
+
+def _version_written(event: Event) -> tuple[object, set[str]]:
+    """The ``v`` to write, and the fields to leave out of the event's own part."""
+    cls, extra = type(event), event.__pydantic_extra__
+    if not extra or ENVELOPE.isdisjoint(extra):
+        return cls.VERSION, _excluded(cls)
+    if owned := ENVELOPE.intersection(extra) - {"v"}:
+        raise InvalidEvent(f"{event.type} may not have a field {min(owned)!r}: the envelope has it", ())
+    return extra["v"], _excluded(cls) | {"v"}
+
+
+# --- reading -----------------------------------------------------------------------------
+
+
+def decode(stream: str, version: int, topic: str, state: bytes) -> Entry:
+    """The entry of a row. Raises ``DamagedEntry``, naming stream and seq, for what is none.
+
+    >>> row = ("loop:a", 1, "task", b'{"at":"2026-01-01T12:00:00Z","session":"s","v":1,"text":"look"}')
+    >>> decode(*row).event
+    Task(type='task', text='look')
+    >>> decode("loop:a", 1, "verdict", row[3]).event
+    Unknown(type='verdict', text='look')
+    """
+    try:
+        fields = from_json(state)
+        read = fields.pop
+        at, session, v = read("at"), read("session"), read("v")
+        unit, host_ref, line = read("unit", None), read("host_ref", None), read("line", None)
+        prev, digest = read("prev", ""), read("sum", "")
+        when = datetime.fromisoformat(at)
+        if when.tzinfo is not UTC:
+            when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+        if not (
+            session.__class__ is str
+            and (unit is None or unit.__class__ is str)
+            and (host_ref is None or host_ref.__class__ is str)
+            and (line is None or line.__class__ is int)
+            and v.__class__ is int
+            and prev.__class__ is digest.__class__ is str
+        ):
+            raise TypeError("an envelope field is of the wrong type")
+        event = _event(topic, v, unit, fields)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as wrong:
+        raise damaged(stream, version, wrong) from None
+    return Entry(stream, version, event, when, session, unit, host_ref, line, prev, digest)
+
+
+def damaged(stream: str, version: int, why: object) -> DamagedEntry:
+    """The error that names a row which cannot be read."""
+    reason = " ".join(str(why).split())[:200]
+    return DamagedEntry(
+        f"{stream} seq {version} cannot be read ({reason}); the row was left as it is;"
+        f" restore it from a copy, or read the entries before it"
+    )
+
+
+def _event(topic: str, v: int, unit: str | None, fields: dict[str, object]) -> Event:
+    cls = BY_TYPE.get(topic)
+    if cls is None:
+        return _unknown(topic, v, fields)
+    if v == cls.VERSION:
+        return _known(cls, unit, fields)
+    if v > cls.VERSION:
+        try:
+            return _known(cls, unit, {**fields, "v": v})
+        except ValidationError:
+            return _unknown(topic, v, fields)
+    for old in range(v, cls.VERSION):
+        fields = UPCASTS[topic, old](fields)
+    return _known(cls, unit, fields)
+
+
+def _known(cls: type[Event], unit: str | None, fields: dict[str, object]) -> Event:
+    if unit is not None and shares_unit(cls):
+        fields["unit"] = unit
+    return cast("Event", cls.__pydantic_validator__.validate_python(fields))
+
+
+def _unknown(topic: str, v: int, fields: dict[str, object]) -> Event:
+    if v != Unknown.VERSION:
+        fields["v"] = v
+    return cast("Event", Unknown.__pydantic_validator__.validate_python({**fields, "type": topic}))
