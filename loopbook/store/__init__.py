@@ -1,0 +1,15 @@
+"""Where books are kept: the only code, with ``loopbook.book``, that knows the event store library.
+
+Theory. A *store* is a table of rows (stream, version, topic, state) whose primary key is (stream,
+version). That key is all there is of concurrency: whoever writes a version first has it, and a
+save of several rows is kept whole or not at all. Everything else here is care at the edges: which
+file is ours, what a process that died or was forked leaves behind, what SQLite leaves unsaid.
+
+``urls`` reads a store's URL, ``sqlite`` and ``memory`` are the two kinds of it, ``records`` is the
+library's application with everything that the process environment could change taken out.
+"""
+
+from loopbook.store.records import Records, Row, open_records
+from loopbook.store.urls import StoreURL, parse_url
+
+__all__ = ["Records", "Row", "StoreURL", "open_records", "parse_url"]

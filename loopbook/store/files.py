@@ -1,0 +1,151 @@
+"""The file of a SQLite store: made, recognised, opened; and SQLite's errors in our words.
+
+Opening is the only unsafe moment. Several processes may meet at a fresh file; ``PRAGMA
+journal_mode=WAL`` then answers *locked* at once, whatever the busy timeout, so opening is tried
+again until the timeout. And the file may be somebody else's: it is looked at before anything is
+written, and ours bears a mark (``application_id``) and its schema (``user_version``).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
+
+#: "LBOK": what ``file`` and every SQLite tool show of a loopbook store.
+APPLICATION_ID = 0x4C424F4B
+#: Raised by one when an older loopbook could no longer read or write the table.
+SCHEMA = 1
+
+
+def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
+    """Make the file if it is not there, refuse it if it is not ours, give it its table.
+
+    Raises ``ForeignStore``, ``NewerStore`` or ``StoreUnavailable``; the file is then untouched.
+    """
+    try:
+        make_private(path)
+    except OSError as wrong:
+        raise StoreUnavailable(
+            f"{path} cannot be made or opened ({wrong.strerror}); nothing was written;"
+            " make its folder writable, or name another file"
+        ) from None
+    deadline = time.monotonic() + max(busy_seconds, 1.0)
+    while True:
+        try:
+            with closing(_open(path, busy_seconds)) as connection:
+                _prepare(connection, path, create)
+            return
+        except sqlite3.Error as wrong:
+            if not _is_busy(wrong) or time.monotonic() > deadline:
+                raise told(wrong, path) from wrong
+            time.sleep(random.uniform(0.005, 0.05))
+
+
+def make_private(path: Path) -> None:
+    """Make folder (0700) and file (0600), where they are not there yet, for their owner alone.
+
+    The file is made under another name and linked: to open and close a file that SQLite has open
+    in the same process would take away SQLite's locks on it. Raises ``OSError``.
+    """
+    if path.exists():
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        return
+    for folder in reversed([path.parent, *path.parent.parents]):
+        if not folder.exists():
+            folder.mkdir(0o700, exist_ok=True)
+    new = path.with_name(f".{path.name}.{os.getpid()}.{random.getrandbits(48):012x}.new")
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        # Another process may be faster, and a file system may have no links (nor modes): SQLite makes it then.
+        with suppress(OSError):
+            os.link(new, path)
+    finally:
+        new.unlink()
+
+
+def connect(path: Path, busy_seconds: float, synchronous: str) -> sqlite3.Connection:
+    """A connection with our settings. Raises ``StoreUnavailable`` where SQLite cannot open the file."""
+    try:
+        connection = _open(path, busy_seconds)
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        # NORMAL is safe against a crash of the process only with a write-ahead log.
+        connection.execute(f"PRAGMA synchronous={synchronous if mode == 'wal' else 'FULL'}")
+    except sqlite3.Error as wrong:
+        raise told(wrong, path) from wrong
+    return connection
+
+
+def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=64
+    )
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str]) -> None:
+    if not _recognise(connection, path):
+        connection.execute("BEGIN IMMEDIATE")
+        if not _recognise(connection, path):  # unless another process came first
+            for statement in create:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={SCHEMA}")
+        connection.execute("COMMIT")
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _recognise(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a store already; false only for an empty one, which may become a store."""
+    mark = connection.execute("PRAGMA application_id").fetchone()[0]
+    schema = connection.execute("PRAGMA user_version").fetchone()[0]
+    if mark == APPLICATION_ID:
+        if schema > SCHEMA:
+            raise NewerStore(
+                f"{path} has schema {schema}, and this loopbook knows up to {SCHEMA};"
+                " the file was left as it is; upgrade loopbook to open it"
+            )
+        return True
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if mark or schema or tables:
+        raise ForeignStore(
+            f"{path} is a SQLite database but no loopbook store; it was left as it is; name another file"
+        )
+    return False
+
+
+_WRITABLE = "make file and folder writable, or name another store"
+_MAY = "check that its folder is there and that both may be read and written"
+#: What SQLite's error names (by their beginning) mean to a person, and what to do.
+ERRORS: tuple[tuple[str, type[StoreError], str, str], ...] = (
+    ("SQLITE_BUSY", StoreUnavailable, "another process kept it locked", "try again, or add ?timeout=30"),
+    ("SQLITE_LOCKED", StoreUnavailable, "another connection kept it locked", "try again"),
+    ("SQLITE_READONLY", StoreUnavailable, "it is read-only", _WRITABLE),
+    ("SQLITE_FULL", StoreUnavailable, "the disk is full", "free some space and try again"),
+    ("SQLITE_CANTOPEN", StoreUnavailable, "it cannot be opened", _MAY),
+    ("SQLITE_PERM", StoreUnavailable, "access is denied", _MAY),
+    ("SQLITE_IOERR", StoreUnavailable, "the disk reports an error", "check it; a network disk will not do"),
+    ("SQLITE_NOTADB", ForeignStore, "it is no SQLite database", "name another file"),
+    ("SQLITE_CORRUPT", DamagedEntry, "the file is damaged", "restore a copy of it"),
+)
+
+
+def told(wrong: sqlite3.Error, path: Path) -> StoreError:
+    """SQLite's error in our words; ``path`` names the store."""
+    name = getattr(wrong, "sqlite_errorname", "")
+    for start, error, what, remedy in ERRORS:
+        if name.startswith(start):
+            return error(f"{path}: {what}; nothing was written; {remedy}")
+    return StoreUnavailable(f"{path}: SQLite says {str(wrong)[:200]!r}; nothing was written; check the file")
+
+
+def _is_busy(wrong: sqlite3.Error) -> bool:
+    return getattr(wrong, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
