@@ -1,0 +1,236 @@
+"""An audit as text: for a terminal, a pipe, a log, with or without colours.
+
+Colour only repeats what the words say. On a terminal long lines wrap under their own column; in
+a pipe every line of the timeline stays one line. Whatever comes out of a session file passes
+through ``visible`` on its way to the console, and never through rich's markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from loopbook.audit.model import (
+    FIRST_ITEMS,
+    Audit,
+    CheckCount,
+    FileProblem,
+    Item,
+    Session,
+    Summary,
+    WeighedClaim,
+)
+from loopbook.audit.shown import counted, quoted, shown, visible
+
+STYLES: Mapping[str, str] = {
+    "fail": "red", "contradicted": "bold red", "unbacked": "yellow", "supported": "green", "pass": "green",
+    "prompt": "bold", "phase": "cyan", "claim": "bold",
+}  # fmt: skip
+
+#: Columns of a line of the timeline: file line, time, what.
+_LINE, _TIME, _WHAT = 7, 8, 9
+_LABEL = 11
+
+
+class Page:
+    """Writes an audit to a console, part by part, so that a timeline of any length can pass."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._day = ""
+
+    def write(self, audit: Audit) -> None:
+        """The whole audit, its timeline as it was kept."""
+        self.head(audit.session, audit.notes)
+        self.timeline(audit.timeline, audit.timeline_left_out)
+        self.rest(audit)
+
+    def head(self, session: Session, notes: Iterable[str] = ()) -> None:
+        """What was read and which book it went into."""
+        self._pair("session", f"{session.session} ({session.host})")
+        self._pair("file", f"{session.file}, {counted(session.lines, 'line')}{_span(session)}")
+        self._pair("loop", f"{session.loop}, kind {session.kind}{_kept(session)}")
+        self._pair("intent", shown(session.intent, 400) or "(no prompt)")
+        for note in notes:
+            self._pair("note", note, "yellow")
+
+    def timeline(self, items: Iterable[Item], left_out: int = 0) -> None:
+        """The lines of the timeline, with a mark where some were left out."""
+        self._title("timeline")
+        for place, item in enumerate(items):
+            if left_out and place == FIRST_ITEMS:
+                self._hang(
+                    " " * (_LINE + _TIME + 4), f"… {left_out} lines left out (--full prints all)", "dim"
+                )
+            self._item(item)
+
+    def rest(self, audit: Audit) -> None:
+        """Everything after the timeline: claims, problems of the file, summary."""
+        self._title("claims")
+        if not audit.claims:
+            self._hang("  ", "none found in the runs' final texts")
+        for claim in audit.claims:
+            self._claim(claim)
+        if audit.claims_left_out:
+            self._hang("  ", f"… {audit.claims_left_out} more left out", "dim")
+        if audit.problems:
+            self._title("problems of the file")
+            self._problems(audit.problems, audit.problems_left_out)
+        self._title("summary")
+        for label, text in summary_lines(audit):
+            self._pair(label, text)
+
+    def _item(self, item: Item) -> None:
+        at = item.at.astimezone(UTC) if item.at else None
+        if at and (day := f"{at:%Y-%m-%d}") != self._day:
+            self._day = day
+            self._hang(" " * (_LINE + 2), day, "dim")
+        line = "" if item.line is None else str(item.line)
+        time = f"{at:%H:%M:%S}" if at else ""
+        by = f" [{item.by}]" if item.by else ""
+        stale = " (possibly stale)" if item.possibly_stale else ""
+        prefix = Text.assemble(
+            (f"{line:>{_LINE}}  {time:{_TIME}}  ", "dim"), (f"{item.what:{_WHAT}}", STYLES.get(item.what, ""))
+        )
+        style = STYLES.get(item.outcome or item.verdict or "", "")
+        self._hang(prefix, f"{item.text}{by}{stale}", style)
+
+    def _claim(self, claim: WeighedClaim) -> None:
+        prefix = Text.assemble("  ", (f"{claim.verdict:14}", STYLES.get(claim.verdict, "")))
+        self._hang(prefix, f"{_where(claim.line)}said {quoted(claim.text, 300)}{_marks(claim)}")
+        self._hang(" " * len(prefix), because(claim))
+
+    def _problems(self, problems: Iterable[FileProblem], left_out: int) -> None:
+        for problem in problems:
+            self._hang("  ", f"{_where(problem.line)}{problem.text}")
+        if left_out:
+            self._hang("  ", f"… {left_out} more left out", "dim")
+
+    def _title(self, words: str) -> None:
+        self._console.print()
+        self._console.print(Text(words, "bold"), soft_wrap=True)
+
+    def _pair(self, label: str, text: str, style: str = "") -> None:
+        self._hang(Text(f"{label:{_LABEL}}", "dim"), text, style)
+
+    def _hang(self, prefix: str | Text, body: str, style: str = "") -> None:
+        first = prefix if isinstance(prefix, Text) else Text(prefix)
+        text = Text(visible(body), style)
+        room = self._console.width - first.cell_len
+        fits = not self._console.is_terminal or room < 20
+        for place, line in enumerate([text] if fits else text.wrap(self._console, room)):
+            lead = Text(" " * first.cell_len) if place else first
+            self._console.print(Text.assemble(lead, line), soft_wrap=True)
+
+
+def because(claim: WeighedClaim) -> str:
+    """Why the verdict is what it is, with the check it rests on.
+
+    >>> from loopbook.audit.model import CheckRef
+    >>> check = CheckRef(command="python -m unittest", outcome="fail", scope="tests", exit_code=1, line=31)
+    >>> claim = WeighedClaim(text="", category="tests", verdict="unknown", reason="it failed", check=check)
+    >>> because(claim)
+    'it failed: `python -m unittest`, exit 1, line 31'
+    """
+    check = claim.check
+    if check is None:
+        return claim.reason
+    parts = [f"`{shown(check.command)}`"]
+    if check.exit_code is not None:
+        parts.append(f"exit {check.exit_code}" + (" (masked)" if check.masked else ""))
+    if check.line is not None:
+        parts.append(f"line {check.line}")
+    if check.by:
+        parts.append(f"by {check.by}")
+    return f"{claim.reason}: {', '.join(parts)}"
+
+
+def _marks(claim: WeighedClaim) -> str:
+    marks = (
+        ("run not settled", claim.open),
+        ("possibly stale", claim.possibly_stale),
+        ("part of the whole", claim.partial),
+    )
+    said = ", ".join(words for words, holds in marks if holds)
+    return f" ({said})" if said else ""
+
+
+def _where(line: int | None) -> str:
+    return "" if line is None else f"line {line}: "
+
+
+def _span(session: Session) -> str:
+    if session.first_at is None or session.last_at is None:
+        return ""
+    return f", {_minute(session.first_at)} to {_minute(session.last_at)} UTC"
+
+
+def _minute(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _kept(session: Session) -> str:
+    return f", kept in {session.store}" if session.store else ", not kept (--store URL keeps it)"
+
+
+def summary_lines(audit: Audit) -> Iterable[tuple[str, str]]:
+    """The summary, label by label."""
+    summary = audit.summary
+    yield "prompts", _counts(summary.prompts)
+    yield "runs", _runs(audit)
+    yield "changes", str(summary.changes)
+    yield "checks", _checks(summary)
+    yield (
+        "others",
+        (
+            f"{counted(summary.sources, 'source')}, {counted(summary.decisions, 'decision')},"
+            f" {counted(summary.reviews, 'review')}"
+        ),
+    )
+    todos, children = summary.todos, summary.children
+    yield (
+        "todos",
+        (
+            f"{todos.opened} opened, {todos.completed} completed, {todos.dropped} dropped;"
+            f" {todos.open} open at the end, {todos.loose} of them without a follow-up"
+        ),
+    )
+    yield (
+        "children",
+        (
+            f"{children.linked} sent out, {children.reported} reported, {children.dropped} dropped,"
+            f" {children.lost} lost; {children.out} out at the end"
+        ),
+    )
+    if summary.phase:
+        missing = f" ({', '.join(summary.phase.missing)})" if summary.phase.missing else ""
+        yield "phase", f"{summary.phase.current}; next: {summary.phase.next}{missing}"
+    stale = "; possibly stale: a command that may write files ran after the last pass"
+    yield "verify", summary.verify + (stale if summary.possibly_stale else "")
+    yield "claims", _counts(summary.claims)
+    yield "problems", str(summary.problems)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    """``3 human, 1 host``; ``0`` for nothing."""
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "0"
+
+
+def _runs(audit: Audit) -> str:
+    words = {"end": "came to rest", "length": "cut by length", "error": "failed", "aborted": "interrupted"}
+    told = _counts({words.get(stop, stop): number for stop, number in audit.summary.runs.items()})
+    run = audit.open_run
+    return told if run is None else f"{told}; 1 open, {counted(run.calls, 'call')} so far"
+
+
+def _checks(summary: Summary) -> str:
+    return "; ".join(_scope(count) for count in summary.checks) or "0"
+
+
+def _scope(count: CheckCount) -> str:
+    told = _counts({"passed": count.passed, "failed": count.failed, "unknown": count.unknown})
+    masked = f" ({count.masked} masked)" if count.masked else ""
+    return f"{count.scope}: {told}{masked}"
