@@ -178,7 +178,7 @@ class Summary(Part):
     phase: PhaseNow | None
     verify: str
     possibly_stale: bool
-    claims: Mapping[Verdict, int]
+    claims: Mapping[str, int]
     problems: int
 
 

@@ -42,12 +42,6 @@ class Page:
         self._console = console
         self._day = ""
 
-    def write(self, audit: Audit) -> None:
-        """The whole audit, its timeline as it was kept."""
-        self.head(audit.session, audit.notes)
-        self.timeline(audit.timeline, audit.timeline_left_out)
-        self.rest(audit)
-
     def head(self, session: Session, notes: Iterable[str] = ()) -> None:
         """What was read and which book it went into."""
         self._pair("session", f"{session.session} ({session.host})")

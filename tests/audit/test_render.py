@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from loopbook.audit.document import write
 from loopbook.audit.model import FIRST_ITEMS, Audit
 from loopbook.audit.render import Page, because
 from tests.audit.samples import an_audit
@@ -20,10 +21,10 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 def written(audit: Audit, *, width: int = 80, terminal: bool = False) -> str:
     stream = io.StringIO()
-    system = "standard" if terminal else None
-    Page(
-        Console(file=stream, width=width, force_terminal=terminal, color_system=system, highlight=False)
-    ).write(audit)
+    console = Console(
+        file=stream, width=width, force_terminal=terminal, color_system="standard" if terminal else None
+    )
+    write(Page(console), audit)
     return stream.getvalue()
 
 
