@@ -96,6 +96,23 @@ class DamagedEntry(StoreError, ValueError):
     """Raised when a stored row cannot be read as the entry it must be."""
 
 
+class VersionGap(StoreError, ValueError):
+    """Raised when an entry is not the one that follows the state it is folded into."""
+
+    def __init__(self, stream: str, version: int, came: int) -> None:
+        super().__init__(
+            f"{stream}: entry {came} came after version {version}; the state was kept at {version}. "
+            "Read the stream again from there; if the entry is not stored, the book is damaged."
+        )
+        self.stream = stream
+        self.version = version
+        self.came = came
+
+
+class InvalidLoopId(LoopbookError, ValueError):
+    """Raised for a loop's id that could not stand in the name of a stream."""
+
+
 class NoSuchLoop(LoopbookError, LookupError):
     """Raised when no loop of this id is in the store."""
 
