@@ -48,7 +48,7 @@ _QUOTED = (
 _BARE = r"""(?P<bare>[^\s"'`;&|<>(),\\\]}]++)"""
 _AFTER_NAME = re.compile(
     rf"(?i:{table.NAME_SUFFIX})"
-    r"""(?:\\{0,3}["'])?(?P<sep>[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8})"""
+    r"""(?:\\{0,3}["']\]?)?(?P<sep>[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8})"""
     rf"(?P<scheme>(?i:bearer|basic|token|digest)[ \t]{{1,4}})?(?:{_QUOTED}|{_BARE})"
 )
 _AFTER_FLAG = re.compile(rf"(?:=|[ \t]{{1,8}})(?:{_QUOTED}|(?!-){_BARE})")
@@ -283,7 +283,7 @@ def _is_named_secret(text: str, at: int, found: re.Match[str], value: str) -> bo
         return False
     before = _NAME_BEFORE.search(text, max(0, at - _NAME_CHARS), at)
     start = before.start() if before else at
-    name = text[start : found.start("sep")].rstrip("\"'\\")
+    name = text[start : found.start("sep")].rstrip("\"'\\]")
     if not is_secret_name(name):
         return _VAGUE_NAME.fullmatch(name) is not None and _is_random(value)
     if found.lastgroup != "bare":

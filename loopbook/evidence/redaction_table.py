@@ -122,10 +122,12 @@ HARMLESS = re.compile(
             r"%\w+%|\{+[^{}]*\}*|<[^<>]*>?|\[[^\[\]]*\]?",  # %TOKEN%, {{token}}, <your key>, [hidden]
             r"(?P<one>[xX*.•#_?-])(?P=one)*|\w{0,12}[-_][xX]{4,}",  # xxxx, ****, ..., sk-xxxxxxxx
             r"\d{1,5}",
-            r"(?i:true|false|null|none|nil|undefined|yes|no|on|off|empty|optional|required|redacted|hidden|masked"
-            r"|str|string|text|number|bool|boolean|object|bytes|any|basic|bearer|inherit|write|read"
-            r"|tokens?|secrets?|passwords?|passwd|pass|pw|keys?|credentials?|same-origin|include|omit"
-            r"|option|argument|flag|value|here|instead|placeholder|dummy|fake|todo|tbd)",
+            (
+                r"(?i:true|false|null|none|nil|undefined|yes|no|on|off|empty|optional|required|redacted|hidden|masked"
+                r"|str|string|text|number|bool|boolean|object|bytes|any|basic|bearer|inherit|write|read"
+                r"|tokens?|secrets?|passwords?|passwd|pass|pw|keys?|credentials?|same-origin|include|omit"
+                r"|option|argument|flag|value|here|instead|placeholder|dummy|fake|todo|tbd)"
+            ),
             r"(?i:your[-_ ].*|.*[-_ ]here|example\S{0,20}|change[-_]?me\S{0,8})",
             r"(?:process\.env|os\.environ|import\.meta\.env|env|secrets|vars|settings|config|self|this)[.\[].*",
             r"[a-z+]{2,20}://[^@\s]*",
