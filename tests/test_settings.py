@@ -1,0 +1,241 @@
+"""Settings: the later layer wins, a project can only tighten, and a mistake names file, key and remedy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook.errors import InvalidSettings
+from loopbook.settings import (
+    SETTINGS,
+    TIERS,
+    Settings,
+    config_folder,
+    data_folder,
+    load_settings,
+    project_file,
+)
+
+
+class Machine:
+    """A user's home and a project, each with the settings file it is given."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.project = root / "work" / "shop"
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.user_file = self.home / ".config" / "loopbook" / "settings.toml"
+        self.user_file.parent.mkdir(parents=True, exist_ok=True)
+        self.project_file = self.project / ".loopbook.toml"
+
+    def load(
+        self, project: Path | None = None, arguments: dict[str, object] | None = None, **env: str
+    ) -> Settings:
+        return load_settings(
+            project or self.project, {"HOME": str(self.home), **env}, arguments, platform="linux"
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_with_nothing_set_everything_is_its_default(machine: Machine) -> None:
+    settings = machine.load()
+    assert settings.store == f"sqlite:///{machine.home.as_posix()}/.local/share/loopbook/books.db"
+    assert (settings.kinds_dir, settings.review_tier, settings.checks) == (None, "light", ())
+    assert set(settings.origins.values()) == {"default"}
+
+
+def test_a_later_layer_wins_and_each_value_names_its_origin(machine: Machine) -> None:
+    machine.user_file.write_text('store = "user.db"\nreview_tier = "none"\n')
+    settings = machine.load()
+    assert (settings.store, settings.origins["store"]) == ("user.db", str(machine.user_file))
+
+    machine.project_file.write_text('review_tier = "full"\n')
+    settings = machine.load()
+    assert (settings.review_tier, settings.origins["review_tier"]) == ("full", str(machine.project_file))
+
+    settings = machine.load(LOOPBOOK_STORE="env.db", LOOPBOOK_REVIEW_TIER="light")
+    assert (settings.store, settings.origins["store"]) == ("env.db", "$LOOPBOOK_STORE")
+    assert (settings.review_tier, settings.origins["review_tier"]) == ("light", "$LOOPBOOK_REVIEW_TIER")
+
+    settings = machine.load(arguments={"store": "arg.db", "kinds_dir": None}, LOOPBOOK_STORE="env.db")
+    assert (settings.store, settings.origins["store"]) == ("arg.db", "argument")
+    assert settings.origins["kinds_dir"] == "default", "an argument that was not given says nothing"
+
+
+def test_an_empty_variable_is_not_set(machine: Machine) -> None:
+    assert machine.load(LOOPBOOK_STORE="").origins["store"] == "default"
+
+
+def test_the_nearest_project_file_counts_from_any_folder_below_it(machine: Machine) -> None:
+    machine.project_file.write_text('review_tier = "full"\n')
+    below = machine.project / "src" / "deep"
+    below.mkdir(parents=True)
+    assert machine.load(below).review_tier == "full"
+    (below / ".loopbook.toml").write_text("")
+    assert project_file(below) == below / ".loopbook.toml"
+    assert machine.load(below).review_tier == "light"
+
+
+def test_without_a_project_no_project_file_is_looked_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.project_file.write_text('review_tier = "full"\n')
+    monkeypatch.chdir(machine.project)
+    assert load_settings(None, {"HOME": str(machine.home)}, platform="linux").review_tier == "light"
+
+
+# --- invariant 9: a project's file can only tighten ----------------------------------------
+
+tiers = st.none() | st.sampled_from(TIERS)
+allowed = [name for name, row in SETTINGS.items() if row.stricter]
+user_only = [name for name, row in SETTINGS.items() if not row.stricter]
+
+
+def toml(**values: str | None) -> str:
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items() if value is not None)
+
+
+@given(layers=st.tuples(tiers, tiers, tiers, tiers), store=st.none() | st.sampled_from(["a.db", "b.db"]))
+def test_a_project_never_loosens_what_would_hold_without_it(
+    tmp_path_factory: pytest.TempPathFactory, layers: tuple[str | None, ...], store: str | None
+) -> None:
+    user, project, env, argument = layers
+    machine = Machine(tmp_path_factory.getbasetemp() / "layers")
+    machine.user_file.write_text(toml(review_tier=user, store=store))
+    env_table = {"LOOPBOOK_REVIEW_TIER": env} if env else {}
+    machine.project_file.unlink(missing_ok=True)
+    without = machine.load(arguments={"review_tier": argument}, **env_table)
+    machine.project_file.write_text(toml(review_tier=project))
+    beside = machine.load(arguments={"review_tier": argument}, **env_table)
+
+    assert TIERS.index(beside.review_tier) >= TIERS.index(without.review_tier)
+    assert beside._replace(review_tier="none", origins={}) == without._replace(review_tier="none", origins={})
+    if env or argument:
+        assert beside.review_tier == (argument or env), "environment and arguments are the user's"
+    moved = {name for name in SETTINGS if beside.origins[name] != without.origins[name]}
+    assert moved <= {"review_tier"}
+    assert (beside.origins["review_tier"] == str(machine.project_file)) == (beside != without)
+
+
+@pytest.mark.parametrize("name", user_only)
+def test_what_only_the_user_may_choose_is_an_error_in_a_project(machine: Machine, name: str) -> None:
+    machine.project_file.write_text(f'{name} = "x"\n')
+    with pytest.raises(InvalidSettings) as told:
+        machine.load()
+    message = str(told.value)
+    assert str(machine.project_file) in message
+    assert name in message
+    assert str(machine.user_file) in message, "the remedy names where it may stand"
+    assert "no setting was taken" in message
+
+
+def test_the_store_and_the_check_commands_are_the_users_alone() -> None:
+    assert {"store", "kinds_dir", "checks"} <= set(user_only)
+
+
+# --- mistakes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("stor = 'x'", ["unknown setting 'stor'", "did you mean store?"]),
+        ("colour = 'x'", ["unknown setting 'colour'", "there is: store"]),
+        ("store = 3", ["store must be a non-empty text"]),
+        ("store = ''", ["store must be a non-empty text"]),
+        ("review_tier = 'heavy'", ["review_tier must be one of none, light, full"]),
+        ("review_tier = 1", ["review_tier must be one of none, light, full"]),
+        ("kinds_dir = []", ["kinds_dir must be a non-empty text"]),
+        ("checks = 3", ["checks must be tables [[checks]]"]),
+        ("[[checks]]\nfolder = '.'", ["exactly folder, command and scope"]),
+        ("[[checks]]\nfolder='.'\ncommand='x'\nscope='soup'", ["scope is one of tests, build"]),
+        ("[[checks]]\nfolder='.'\ncommand=''\nscope='tests'", ["checks must be a non-empty text"]),
+        ("store = ", ["is not TOML"]),
+        ("\ud800".encode("utf-8", "surrogatepass"), ["is not TOML"]),
+        ("a=" + "[" * 50_000, ["is not TOML"]),
+        ("#" * 1_000_001, ["larger than 1 MB"]),
+    ],
+)
+def test_a_mistake_in_the_users_file_names_file_key_and_remedy(
+    machine: Machine, text: str | bytes, words: list[str]
+) -> None:
+    machine.user_file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InvalidSettings) as told:
+        machine.load()
+    for word in [str(machine.user_file), "no setting was taken", *words]:
+        assert word in str(told.value)
+
+
+def test_a_mistake_in_a_variable_names_the_variable(machine: Machine) -> None:
+    with pytest.raises(InvalidSettings, match=r"\$LOOPBOOK_REVIEW_TIER: review_tier must be one of"):
+        machine.load(LOOPBOOK_REVIEW_TIER="heavy")
+
+
+def test_an_unknown_key_in_a_project_is_answered_with_what_may_stand_there(machine: Machine) -> None:
+    machine.project_file.write_text("reviewtier = 'full'\n")
+    with pytest.raises(InvalidSettings, match="did you mean review_tier"):
+        machine.load()
+
+
+def test_what_is_no_file_is_no_project_file(machine: Machine) -> None:
+    machine.project_file.mkdir()
+    assert project_file(machine.project) is None
+
+
+def test_a_settings_file_that_cannot_be_read_is_told(machine: Machine) -> None:
+    machine.user_file.mkdir()
+    with pytest.raises(InvalidSettings, match="cannot be read"):
+        machine.load()
+
+
+# --- values -----------------------------------------------------------------------------------
+
+
+def test_folders_start_from_home_or_from_where_they_are_written(machine: Machine) -> None:
+    machine.user_file.write_text('kinds_dir = "~/kinds"\n')
+    assert machine.load().kinds_dir == machine.home / "kinds"
+    machine.user_file.write_text('kinds_dir = "kinds"\n')
+    assert machine.load().kinds_dir == machine.user_file.parent / "kinds"
+    assert machine.load(LOOPBOOK_KINDS_DIR="k").kinds_dir == Path.cwd() / "k"
+
+
+def test_a_check_command_holds_in_its_folder_and_below_and_nowhere_else(machine: Machine) -> None:
+    machine.user_file.write_text(
+        f'[[checks]]\nfolder = "{machine.project.as_posix()}"\ncommand = "./verify"\nscope = "tests"\n'
+    )
+    settings = machine.load()
+    for folder in (machine.project, machine.project / "not-there" / "yet"):
+        (check,) = settings.rules_for(folder).checks
+        assert (check.pattern, check.scope) == ("./verify", "tests")
+    for folder in (machine.project.parent, machine.project.with_name("shopping"), Path("\0")):
+        assert settings.rules_for(folder).checks == ()
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "config", "data"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.config", "/h/.local/share"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}, "/c", "/d"),
+        (
+            "linux",
+            {"HOME": "/h", "XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d"},
+            "/h/.config",
+            "/h/.local/share",
+        ),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Application Support", "/h/Library/Application Support"),
+        ("win32", {"USERPROFILE": "/u", "APPDATA": "/u/R", "LOCALAPPDATA": "/u/L"}, "/u/R", "/u/L"),
+    ],
+)
+def test_each_system_keeps_its_files_where_its_users_look(
+    platform: str, environ: dict[str, str], config: str, data: str
+) -> None:
+    assert config_folder(environ, platform) == Path(config) / "loopbook"
+    assert data_folder(environ, platform) == Path(data) / "loopbook"
