@@ -13,19 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from loopbook.events import ChildDropped, ChildLinked, ChildReported, Event
-from loopbook.evidence.background import RUNNING, Reading, text_between
+from loopbook.evidence.background import Reading
 from loopbook.evidence.calls import ToolCall
-from loopbook.evidence.shapes import id_of, list_of, mapping_of, text_of
 from loopbook.evidence.text import digest16, one_line
 
 #: Bounds: children remembered, and results remembered of each.
 CHILDREN = 256
 RESULTS = 8
-
-#: Where a host names the child in the result of its launch.
-CHILD_KEYS = ("agentId", "agent_id", "child", "session_id")
-#: Blocks of a result that are the host's and not the child's words.
-_NOT_ITS_WORDS = ("agentId: ", "<tools-used-before-summary>", "<usage>")
 
 
 class Child(NamedTuple):
@@ -42,13 +36,12 @@ Words = Callable[[str], str]
 
 
 def child_of(call: ToolCall) -> str:
-    """The host's id of the child an agent tool sent out; the call's own where it gives none.
+    """The child an agent tool sent out; the call's own id where the host names none.
 
     >>> child_of(ToolCall("c1", "Task", "agent", {}))
     'c1'
     """
-    data = call.result.data if call.result else None
-    return call.child or id_of(data, *CHILD_KEYS) or id_of(call.input, "resume") or call.ref
+    return call.child or call.ref
 
 
 def sent(children: Children, call: ToolCall, child: str, words: Words) -> Changed:
@@ -62,16 +55,18 @@ def sent(children: Children, call: ToolCall, child: str, words: Words) -> Change
     result = call.result
     linked = _with(children, Child(child))
     link = ChildLinked(child=child)
-    if result is None or result.status == "background" or text_of(result.data, "status") in RUNNING:
+    if result is None or result.status == "background":
         return linked, (link,)
-    after, reports = reported(linked, child, result.status == "ok", _its_words(call), words)
+    after, reports = reported(linked, child, result.status == "ok", result.text, words)
     return after, (link, *reports)
 
 
-def came_back(children: Children, call: ToolCall, reading: Reading, child: str, words: Words) -> Changed:
-    """A task was read or a notification came: a report, if it is a child's and says something new."""
-    kind = text_of(mapping_of(call.result.data if call.result else None, "task"), "task_type")
-    if reading.running or not (kind.endswith("agent") or any(one.child == child for one in children)):
+def came_back(children: Children, reading: Reading, child: str, sure: bool, words: Words) -> Changed:
+    """A task was read or a notification came: a report, if it is a child's and says something new.
+
+    ``sure``: the host says that the task is a child, known here or not.
+    """
+    if reading.running or not (sure or any(one.child == child for one in children)):
         return children, ()
     return reported(children, child, reading.ok, reading.text, words)
 
@@ -98,11 +93,3 @@ def stopped(children: Children, child: str) -> Changed:
 def _with(children: Children, child: Child) -> Children:
     others = tuple(one for one in children if one.child != child.child)
     return (*others, child)[-CHILDREN:]
-
-
-def _its_words(call: ToolCall) -> str:
-    result = call.result
-    blocks = [text_of(block, "text") for block in list_of(result.data if result else None, "content") or ()]
-    own = [block for block in blocks if block and not block.startswith(_NOT_ITS_WORDS)]
-    text = result.text if result else ""
-    return "\n".join(own) or text_between(text, "result") or text

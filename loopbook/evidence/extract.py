@@ -110,6 +110,13 @@ def _made(memory: Memory, call: ToolCall, context: _Context) -> _Made:
     return make(memory, call, context) if make else _Made(memory)
 
 
+def _not_made(memory: Memory, call: ToolCall, context: _Context) -> _Made:
+    """What did not run: a plan turned down, or a task that says of itself that it was stopped."""
+    if call.kind == "output" and call.result and call.result.status == "interrupted" and call.result.task:
+        return _stopped(memory, call.result.task, context)
+    return _Made(memory, decisions.turned_down(call, context.safe))
+
+
 # --- changes, sources, decisions ------------------------------------------------------------
 
 
@@ -194,7 +201,9 @@ def _output(memory: Memory, call: ToolCall, context: _Context) -> _Made:
         return _Made(memory)
     tasks, checks, outcome = _advance(memory, reading, context)
     name = context.safe.name(reading.task)
-    out, reports = children.came_back(memory.children, call, reading, name, _report(context.safe))
+    out, reports = children.came_back(
+        memory.children, reading, name, call.child is not None, _report(context.safe)
+    )
     return _Made(memory._replace(tasks=tasks, children=out), (*checks, *reports), outcome)
 
 
@@ -245,8 +254,11 @@ def _agent(memory: Memory, call: ToolCall, context: _Context) -> _Made:
 def _stop(memory: Memory, call: ToolCall, context: _Context) -> _Made:
     if call.result is None or call.result.status != "ok":
         return _Made(memory)
-    child = context.safe.name(call.task or id_of(call.input, *STOP_KEYS))
-    out, events = children.stopped(memory.children, child)
+    return _stopped(memory, call.task or id_of(call.input, *STOP_KEYS), context)
+
+
+def _stopped(memory: Memory, task: str, context: _Context) -> _Made:
+    out, events = children.stopped(memory.children, context.safe.name(task))
     return _Made(memory._replace(children=out), events)
 
 
