@@ -1,0 +1,93 @@
+"""Runs: what was asked last, what came to rest, and how often it may still go on by itself.
+
+Theory. A prompt opens a run and ``run_settled`` ends it. Only a human prompt opens a task: it sets
+back the number of continuations, which all advisors share, and the mark that their bound was said.
+A settled run remembers which advisors' gates it has been through, so that a hook that fires twice,
+or a restart, asks nobody again; a failed or stale answer is no passing of the gate.
+"""
+
+from __future__ import annotations
+
+from loopbook.events import Noticed, PassedOver, Prompted, RunSettled
+from loopbook.projections.state import CONTINUED, SETTLED_RUNS, LastRun, Prompt, Runs, Settled
+from loopbook.run import FINAL_TEXT_CHARS, LINES, LINES_CHARS, PROMPT_CHARS, Line
+
+#: Reasons after which the same run may be asked about again.
+ASK_AGAIN = ("judge-failed", "stale")
+#: The reason of a silence because too many runs were continued.
+BOUND = "bound"
+
+
+def prompted(runs: Runs, event: Prompted, seq: int) -> Runs:
+    """The runs after a prompt."""
+    prompt = Prompt(event.prompt, event.text[:PROMPT_CHARS], event.origin, seq)
+    if event.origin != "human":
+        return runs._replace(prompt=prompt, open=seq)
+    return runs._replace(
+        prompt=prompt, human=prompt, tasks=runs.tasks + 1, open=seq, continuations=0, bound=0
+    )
+
+
+def settled(runs: Runs, event: RunSettled, seq: int, session: str) -> Runs:
+    """The runs after one came to rest. Settled twice, it is one run, and no gate opens again."""
+    gated: tuple[str, ...] = ()
+    others = []
+    for one in runs.settled:
+        if one.run == event.run:
+            gated = one.gated
+        else:
+            others.append(one)
+    kept = (*others, Settled(event.run, seq, session, gated))[-SETTLED_RUNS:]
+    return runs._replace(open=0, settled=kept, last=_last(event, seq))
+
+
+def _last(event: RunSettled, seq: int) -> LastRun:
+    text = event.final_text
+    if len(text) > 2 * FINAL_TEXT_CHARS:  # a foreign writer's; ours are within the bounds
+        text = text[:FINAL_TEXT_CHARS] + text[-FINAL_TEXT_CHARS:]
+    lines = _newest(event.lines)
+    return LastRun(
+        event.run, seq, event.stop, event.interactive, text, lines, event.calls_total, event.observed.now
+    )
+
+
+def _newest(lines: tuple[Line, ...]) -> tuple[tuple[str, str], ...]:
+    kept: list[tuple[str, str]] = []
+    room = LINES_CHARS
+    for line in reversed(lines[-LINES:]):
+        if room:
+            kept.append((line.role, line.text[:room]))
+            room -= len(kept[-1][1])
+    return tuple(reversed(kept))
+
+
+def gated(runs: Runs, run: str | None, advisor: str) -> Runs:
+    """The runs once an advisor has looked at one."""
+    place = len(runs.settled)
+    for one in reversed(runs.settled):
+        place -= 1
+        if one.run == run:
+            if advisor in one.gated:
+                return runs
+            passed = one._replace(gated=(*one.gated, advisor))
+            return runs._replace(settled=(*runs.settled[:place], passed, *runs.settled[place + 1 :]))
+    return runs
+
+
+def noticed(runs: Runs, event: Noticed) -> Runs:
+    """The runs after a notice: a continuation is spent, and the pair it was for is known."""
+    if not event.continues:
+        return runs
+    pair = (event.key, event.trigger)
+    before = runs.continued
+    if pair in before:
+        before = tuple(one for one in before if one != pair)
+    pairs = (*before, pair)[-CONTINUED:]
+    return runs._replace(continuations=runs.continuations + 1, continued=pairs)
+
+
+def passed_over(runs: Runs, event: PassedOver, seq: int) -> Runs:
+    """The runs after a silence."""
+    if event.reason == BOUND and not runs.bound:
+        runs = runs._replace(bound=seq)
+    return runs if event.reason in ASK_AGAIN else gated(runs, event.run, event.advisor)
