@@ -1,0 +1,130 @@
+"""A session file from the outside: whose it is, what it is called, and its drafts in order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from loopbook.entry import Draft
+from loopbook.errors import TranscriptUnreadable
+from loopbook.events import RunSettled
+from loopbook.evidence.outcomes import DEFAULT, Rules
+from loopbook.evidence.redaction import Redactor
+from loopbook.evidence.shapes import text_of
+from loopbook.transcripts.claude_code import HOST, Reader
+from loopbook.transcripts.lines import Problem, Problems, read_lines
+
+#: How many objects are looked at to learn whose file it is.
+LOOKED_AT = 200
+#: Record types that only another host writes.
+OTHERS = {"session_meta": "Codex", "response_item": "Codex", "turn_context": "Codex", "session": "pi"}
+
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class SessionFile(NamedTuple):
+    """A file that may be read: ``host`` wrote it, ``session`` is its id, ``size`` is in bytes."""
+
+    path: Path
+    host: str
+    session: str
+    size: int
+
+
+def open_session(path: str | os.PathLike[str]) -> SessionFile:
+    """Whose session a file is; a file that shows nothing else is taken for Claude Code's.
+
+    The session's id is the file's name where that is an id, else the first that a record gives,
+    else the file's name.
+
+    Raises ``TranscriptUnreadable`` for a file that cannot be read, or that another host wrote.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            return SessionFile(path, HOST, _session(path, stream), size)
+    except OSError as error:
+        what = f"{path} cannot be read: {error.strerror or error}; nothing was recorded."
+        raise TranscriptUnreadable(f"{what} Give the path of a session's .jsonl file.") from error
+
+
+def _session(path: Path, stream: BinaryIO) -> str:
+    found = ""
+    for line in islice(read_lines(stream, Problems()), LOOKED_AT):
+        other = OTHERS.get(text_of(line.record, "type"))
+        if other and "uuid" not in line.record:
+            what = f"{path} is a session of {other}, which is not read yet; nothing was recorded."
+            raise TranscriptUnreadable(f"{what} Give a session file of Claude Code.")
+        found = found or text_of(line.record, "sessionId")
+    name = path.stem if _SESSION_ID.fullmatch(path.stem) or not found else found
+    return _NOT_IN_A_NAME.sub("-", name)[:100] or "unknown"
+
+
+class SessionReading(Iterator[Draft]):
+    """The drafts of a session, in file order, read as they are asked for.
+
+    ``lines`` and ``position`` (bytes) tell how far the reading is. After the last draft,
+    ``problems`` lists what was passed over (the first 100 of ``problems_total``), and ``open_run``
+    is the run that has not come to rest at the end of the file, as it stands there.
+    """
+
+    def __init__(self, file: SessionFile, rules: Rules, redactor: Redactor) -> None:
+        self.file = file
+        self.lines = 0
+        self.position = 0
+        self.open_run: RunSettled | None = None
+        self._problems = Problems()
+        self._reader = Reader(file.path, file.session, rules, redactor, self._problems)
+        self._drafts = self._read()
+
+    @property
+    def host(self) -> str:
+        """Who wrote the file."""
+        return self.file.host
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self.file.session
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was wrong with lines so far, the first ones of it."""
+        return self._problems.listed
+
+    @property
+    def problems_total(self) -> int:
+        """How many problems there were, listed or not."""
+        return self._problems.total
+
+    def __next__(self) -> Draft:
+        return next(self._drafts)
+
+    def _read(self) -> Iterator[Draft]:
+        try:
+            with self.file.path.open("rb") as stream:
+                for line in read_lines(stream, self._problems):
+                    self.lines, self.position = line.number, line.end
+                    yield from self._reader.step(line)
+        except OSError as error:
+            what = f"{self.file.path} cannot be read past line {self.lines}: {error.strerror or error}."
+            raise TranscriptUnreadable(f"{what} What was read is kept; try again.") from error
+        self.open_run = self._reader.open_run()
+
+
+def read_session(
+    path: str | os.PathLike[str] | SessionFile, *, rules: Rules = DEFAULT, redactor: Redactor | None = None
+) -> SessionReading:
+    """Read a session file: an iterator of its drafts, which are prefix-stable.
+
+    The drafts of a file's first lines are the first drafts of the whole file, with the same
+    ``host_ref``, so a session that has grown can be read again into the same book.
+    """
+    file = path if isinstance(path, SessionFile) else open_session(path)
+    return SessionReading(file, rules, Redactor() if redactor is None else redactor)
