@@ -65,7 +65,7 @@ def make_private(path: Path) -> None:
     new = path.with_name(f".{path.name}.{os.getpid()}.{random.getrandbits(48):012x}.new")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
-        # Another process may be faster, and a file system may have no links (nor modes): SQLite makes it then.
+        # Another process may be faster; a file system may know no links (nor modes), then SQLite makes it.
         with suppress(OSError):
             os.link(new, path)
     finally:

@@ -1,0 +1,10 @@
+"""Books: streams of entries, appended to and caught up with.
+
+``core`` appends and reads, ``streams`` knows the names of streams and what an event reserves,
+``hygiene`` is what every text goes through on its way in.
+"""
+
+from loopbook.book.core import Book, Tell
+from loopbook.book.streams import CATALOGUE, loop_stream, reservation, session_stream
+
+__all__ = ["CATALOGUE", "Book", "Tell", "loop_stream", "reservation", "session_stream"]

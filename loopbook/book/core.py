@@ -1,0 +1,294 @@
+"""Appending to streams.
+
+Theory. A state is only ever folded from what stands in the store: what is appended is decoded
+again from its own bytes before it is folded, and what cannot be read back is refused before
+anything is stored. Nobody holds a lock while writing.
+
+*Appending is one attempt* at one version: admit, encode and fold each event in turn, then save all
+rows at once, with what they reserve and what the catalogue and other streams must say. The primary
+key refuses the save if any version of any row is taken. Then it is seen why: the stream has grown
+(``Stale``, or another attempt), a key was used before, or another stream has grown (another
+attempt). No read is needed where nobody else writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, cast
+
+from eventsourcing.persistence import IntegrityError, StoredEvent
+
+from loopbook.book.hygiene import Hygiene
+from loopbook.book.reading import Place, Reader, following
+from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
+from loopbook.entry import Draft, Entry, shares_unit, sum_in, utc
+from loopbook.errors import AlreadyUsed, DamagedEntry, InvalidEvent, Refused, Stale
+from loopbook.events import BY_TYPE, Event, Reserved
+from loopbook.evidence.redaction import Redactor
+from loopbook.projections.admission import admit
+from loopbook.store import Row
+
+_TYPE_WORD = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
+
+#: Told of a draft that could not be taken, so that the others may go on.
+Tell = Callable[[Draft, Refused | InvalidEvent], None]
+
+
+class _Asked(NamedTuple):
+    """What a caller wants saved. ``used`` are reservations found taken since the first attempt."""
+
+    stream: str
+    drafts: tuple[Draft, ...]
+    session: str
+    also: Sequence[tuple[str, Draft]] = ()
+    after: int | None = None
+    tell: Tell | None = None
+    used: frozenset[str] = frozenset()
+
+
+class _Attempt:
+    """One attempt: its entries, the place they lead to, all rows, and the keys that these reserve."""
+
+    __slots__ = ("entries", "keys", "place", "refused", "rows")
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.entries: list[Entry] = []
+        self.rows: list[Row] = []
+        self.keys: dict[str, What] = {}
+        self.refused: list[tuple[Draft, Refused | InvalidEvent]] = []
+
+
+class Book(Reader):
+    """The streams of one store. Safe across threads; a forked process opens the store anew.
+
+    ``clock`` gives the time of entries that bring none, ``redactor`` knows the secrets.
+
+    >>> from loopbook.events import Task
+    >>> book = Book("memory:")
+    >>> book.append("loop:a", Draft(Task(text="look")), after=0)[0].seq
+    1
+    >>> book.append("loop:a", Draft(Task(text="again")), after=0)
+    Traceback (most recent call last):
+    loopbook.errors.Stale: loop:a has grown since version 0; nothing was appended. Catch up and decide again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        redactor: Redactor | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__(url)
+        self._clock = clock
+        self._hygiene = Hygiene(redactor or Redactor())
+
+    def seen(self, stream: str, host_refs: Iterable[str]) -> set[str]:
+        """Which of these host_refs a stream has already."""
+        names = {reservation(stream, "host_ref", self._hygiene.text(ref)): ref for ref in host_refs}
+        return {names[name] for name in self._store().rows.taken(names)}
+
+    # --- appending ---------------------------------------------------------------------
+
+    def append(
+        self,
+        stream: str,
+        *drafts: Draft,
+        after: int,
+        session: str = "",
+        also: Sequence[tuple[str, Draft]] = (),
+    ) -> tuple[Entry, ...]:
+        """Append if the stream still stands at version ``after``; all drafts, or none and an error.
+
+        Drafts whose host_ref the stream has are skipped; what was written is returned. ``also``
+        are drafts for other streams, saved at once with these whatever their versions are.
+        Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent``.
+        """
+        return self._save(_Asked(stream, drafts, session, also, after=after))
+
+    def record(
+        self,
+        stream: str,
+        *drafts: Draft,
+        session: str = "",
+        also: Sequence[tuple[str, Draft]] = (),
+        tell: Tell | None = None,
+    ) -> tuple[Entry, ...]:
+        """Append whatever else has been appended meanwhile; all drafts in one save, or none.
+
+        Drafts whose host_ref the stream has are skipped. Raises ``Refused`` or ``InvalidEvent``
+        for the first draft that cannot be taken, unless ``tell`` is there to be told of each:
+        then the others go on.
+        """
+        if len(drafts) > 1:  # many are asked about at once; one is simply tried
+            drafts = self._unseen(stream, drafts)
+        return self._save(_Asked(stream, drafts, session, also, tell=tell))
+
+    def _save(self, asked: _Asked) -> tuple[Entry, ...]:
+        """Attempt until the outcome is sure: each turn either ends or knows more than the one before."""
+        place = self._start(asked)
+        while True:
+            attempt = self._attempt(asked, place)
+            if attempt.refused and not (attempt.entries and asked.tell):
+                # Refused on the state at ``place``, which need not be the newest.
+                newer = self._newer(asked, place)
+                unseen = self._unseen(asked.stream, asked.drafts)
+                if newer is place and len(unseen) == len(asked.drafts):
+                    return _refuse(asked, attempt)
+                asked, place = asked._replace(drafts=unseen), newer
+            elif not attempt.rows or self._insert(attempt.rows):
+                if attempt.rows:
+                    self._keep(asked.stream, attempt.place)
+                for draft, refusal in attempt.refused:
+                    cast("Tell", asked.tell)(draft, refusal)
+                return tuple(attempt.entries)
+            else:
+                asked, place = self._after_conflict(asked, attempt, place)
+
+    def _start(self, asked: _Asked) -> Place:
+        self._store()
+        with self._lock:
+            known = self._places.get(asked.stream)
+        if known is None or (asked.after is not None and known.version < asked.after):
+            known = self.place(asked.stream)
+        if asked.after is not None and known.version != asked.after:
+            raise Stale(asked.stream, asked.after)
+        return known
+
+    def _newer(self, asked: _Asked, place: Place) -> Place:
+        newer = self.place(asked.stream)
+        if newer.version == place.version:
+            return place
+        if asked.after is not None:
+            raise Stale(asked.stream, asked.after)
+        return newer
+
+    def _after_conflict(self, asked: _Asked, attempt: _Attempt, place: Place) -> tuple[_Asked, Place]:
+        """Why a save was refused by the primary key, and what to attempt next."""
+        newer = self._newer(asked, place)
+        taken = self._store().rows.taken(attempt.keys)
+        unseen = tuple(draft for draft in asked.drafts if self._once(asked.stream, draft) not in taken)
+        if newer is place and len(unseen) == len(asked.drafts):
+            # Nothing new in the stream: an id was used by what the state need not remember any more,
+            # or only another stream (the catalogue) has grown, and the next attempt reads its head.
+            asked = asked._replace(used=asked.used | taken)
+        return asked._replace(drafts=unseen), newer
+
+    def _attempt(self, asked: _Asked, place: Place) -> _Attempt:
+        attempt = _Attempt(place)
+        others = list(asked.also)
+        now = self._clock()
+        for draft in asked.drafts:
+            if self._once(asked.stream, draft) in attempt.keys:
+                continue  # the same thing twice within one call
+            try:
+                entry, row = self._enter(asked, attempt.place, draft, now)
+                keys = self._keys(asked, attempt, entry)
+            except (Refused, InvalidEvent) as refusal:
+                attempt.refused.append((draft, refusal))
+                if asked.tell:
+                    continue
+                return attempt
+            attempt.rows.append(row)
+            attempt.rows += (self._reserve(entry, name, what) for name, what in keys.items())
+            attempt.keys |= keys
+            attempt.entries.append(entry)
+            attempt.place = following(attempt.place, entry)
+            if (said := catalogued(asked.stream, entry.event)) is not None:
+                others.append((CATALOGUE, Draft(said, at=entry.at, session=entry.session)))
+        if attempt.entries:
+            attempt.rows += self._others(others, asked.session, now)
+        return attempt
+
+    def _enter(self, asked: _Asked, place: Place, draft: Draft, now: datetime) -> tuple[Entry, Row]:
+        """Admit a draft, and give the entry as it will be read, with its row."""
+        clean, codec = self._hygiene, self._records.codec
+        event = clean.model(draft.event)
+        if type(event) is not BY_TYPE.get(event.type) and not _TYPE_WORD.fullmatch(event.type):
+            raise InvalidEvent(f"{event.type[:80]!r} cannot be an event's type", ("type",))
+        unit = _unit(event, draft.unit)
+        entry = Entry(
+            asked.stream,
+            place.version + 1,
+            event,
+            utc(draft.at or now),
+            clean.text(asked.session if draft.session is None else draft.session),
+            unit and clean.text(unit),
+            draft.host_ref and clean.text(draft.host_ref),
+            draft.line,
+            place.sum,
+        )
+        admit(place.state, entry.event, entry.unit)
+        row = codec.row(entry)
+        try:
+            return codec.entry(row), row
+        except DamagedEntry as wrong:
+            raise InvalidEvent(f"{event.type} could not be read back ({wrong})") from None
+
+    def _keys(self, asked: _Asked, attempt: _Attempt, entry: Entry) -> dict[str, What]:
+        keys: dict[str, What] = {}
+        for what, key in reserves(attempt.place.state, entry):
+            name = reservation(asked.stream, what, key)
+            if name in attempt.keys or name in asked.used or name in keys:
+                raise AlreadyUsed(
+                    f"the {what} id {key[:80]!r} was used in this book before; nothing was written;"
+                    " take a new id"
+                )
+            keys[name] = what
+        return keys
+
+    def _reserve(self, entry: Entry, name: str, what: What) -> Row:
+        reserved = Reserved(what=what, stream=entry.originator_id, seq=entry.originator_version)
+        return self._records.codec.row(Entry(name, 1, reserved, entry.at, entry.session))
+
+    def _others(self, others: Iterable[tuple[str, Draft]], session: str, now: datetime) -> Iterator[Row]:
+        """The rows for other streams, each after its stream's newest."""
+        heads: dict[str, tuple[int, str]] = {}
+        for stream, draft in others:
+            version, digest = heads.get(stream) or self.head(stream)
+            by = session if draft.session is None else draft.session
+            event = self._hygiene.model(draft.event)
+            row = self._records.codec.row(
+                Entry(stream, version + 1, event, utc(draft.at or now), self._hygiene.text(by), prev=digest)
+            )
+            heads[stream] = version + 1, sum_in(row.state)
+            yield row
+
+    def _insert(self, rows: Sequence[Row]) -> bool:
+        """Whether the rows were saved; false where the primary key refused one."""
+        try:
+            self._store().rows.insert_events(cast("Sequence[StoredEvent]", rows))
+        except IntegrityError:
+            return False
+        return True
+
+    def _once(self, stream: str, draft: Draft) -> str:
+        """The name of a draft's host_ref reservation, "" where it has none."""
+        if draft.host_ref is None:
+            return ""
+        return reservation(stream, "host_ref", self._hygiene.text(draft.host_ref))
+
+    def _unseen(self, stream: str, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
+        names = {name for draft in drafts if (name := self._once(stream, draft))}
+        taken = self._store().rows.taken(names) if names else ()
+        return tuple(draft for draft in drafts if self._once(stream, draft) not in taken)
+
+
+def _refuse(asked: _Asked, attempt: _Attempt) -> tuple[Entry, ...]:
+    """What becomes of a save of which nothing can be taken."""
+    for draft, refusal in attempt.refused:
+        if asked.tell is None:
+            raise refusal
+        asked.tell(draft, refusal)
+    return ()
+
+
+def _unit(event: Event, unit: str | None) -> str | None:
+    """The unit that event and envelope share."""
+    own: str | None = getattr(event, "unit", None) if shares_unit(type(event)) else None
+    if own is not None and unit is not None and own != unit:
+        raise InvalidEvent(f"{event.type} names unit {own!r} and the entry unit {unit!r}", ("unit",))
+    return unit if own is None else own

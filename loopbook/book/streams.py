@@ -1,0 +1,110 @@
+"""The names of streams, and what an event reserves.
+
+Five sorts of stream, told by their prefix: ``loop:<id>``, ``session:<host>:<id>``,
+``guard:<project>``, ``catalogue``, and ``once:<stream>:<what>:<key>``, a *reservation*. A
+reservation's stream ever holds one entry, so the store's primary key says no to the second use of
+a key, whichever process asks. It is derivable from the entry that it was saved with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from loopbook.entry import Entry
+from loopbook.errors import InvalidLoopId
+from loopbook.events import (
+    Catalogued,
+    Event,
+    LoopClosed,
+    LoopOpened,
+    LoopReopened,
+    Review,
+    SessionAdopted,
+    TodoOpened,
+    UnitAdded,
+)
+from loopbook.projections import BookState
+
+CATALOGUE = "catalogue"
+
+What = Literal["host_ref", "todo", "unit", "finding"]
+
+_LOOP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_PLAIN_KEY = re.compile(r"(?!sha256=)[!-~]{1,200}")
+
+
+def loop_stream(loop_id: str) -> str:
+    """The stream of a loop. Raises ``InvalidLoopId``.
+
+    >>> loop_stream("audit-codex-17")
+    'loop:audit-codex-17'
+    """
+    if not _LOOP_ID.fullmatch(loop_id):
+        raise InvalidLoopId(
+            f"{loop_id[:80]!r} cannot be a loop's id; nothing was written;"
+            " use 1 to 120 letters, digits, dots, dashes and underscores, a letter or digit first"
+        )
+    return f"loop:{loop_id}"
+
+
+def session_stream(host: str, session: str) -> str:
+    """The stream of a host's session.
+
+    >>> session_stream("codex", "0199-ab")
+    'session:codex:0199-ab'
+    """
+    return f"session:{_key(host.replace(':', '-'))}:{_key(session)}"
+
+
+def reservation(stream: str, what: What, key: str) -> str:
+    """The stream that holds the one use of a key; a key too long or odd for a name by its hash.
+
+    >>> reservation("loop:a", "todo", "t1")
+    'once:loop:a:todo:t1'
+    """
+    return f"once:{stream}:{what}:{_key(key)}"
+
+
+def _key(text: str) -> str:
+    if _PLAIN_KEY.fullmatch(text):
+        return text
+    return f"sha256={hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def reserves(before: BookState, entry: Entry) -> Iterator[tuple[What, str]]:
+    """What an entry uses for the first and only time, given the state before it.
+
+    A finding that stands open may be named again by its reviewer, and that is no second use.
+    """
+    if entry.host_ref is not None:
+        yield "host_ref", entry.host_ref
+    match entry.event:
+        case TodoOpened(todo=todo):
+            yield "todo", todo
+        case UnitAdded(unit=unit):
+            yield "unit", unit
+        case Review(findings=findings, reviewer=reviewer):
+            standing = {finding.id for finding in before.work.findings if finding.reviewer == reviewer}
+            for finding in findings:
+                if finding.severity != "nit" and finding.id not in standing:
+                    yield "finding", finding.id
+
+
+def catalogued(stream: str, event: Event) -> Catalogued | None:
+    """What the catalogue must say of an event in a loop's stream, so that listing reads no loop."""
+    prefix, _, loop = stream.partition(":")
+    if prefix != "loop":
+        return None
+    match event:
+        case LoopOpened(kind=kind, intent=intent):
+            return Catalogued(loop=loop, change="opened", kind=kind, intent=intent)
+        case SessionAdopted():
+            return Catalogued(loop=loop, change="adopted")
+        case LoopClosed(outcome=outcome):
+            return Catalogued(loop=loop, change="closed", outcome=outcome)
+        case LoopReopened():
+            return Catalogued(loop=loop, change="reopened")
+    return None

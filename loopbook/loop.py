@@ -1,0 +1,366 @@
+"""Loops and their books: what an embedder touches.
+
+::
+
+    with Books.open() as books:
+        loop = books.start(kind="fix", intent="Crash on empty input", anchor="3f2a91c")
+        loop.record(Check(command="pytest -k empty", outcome="fail", exit_code=1))
+        print(loop.state.todos)
+
+Theory. ``Books`` is one store with a clock, a session and the kinds at hand; ``Loop`` is a name in
+it. Neither holds anything that is not in the store, so any number of them, in any process, may
+speak of the same loop. This is an edge: here settings, environment and packaged files are read.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from loopbook.book import CATALOGUE, Book, Tell, loop_stream, session_stream
+from loopbook.entry import Draft, Entry
+from loopbook.errors import AlreadyUsed, InvalidKind, NoSuchLoop, Stale, UnknownKind
+from loopbook.events import BookChosen, Catalogued, Event, LoopOpened, LoopReopened, SessionAdopted, Tier
+from loopbook.evidence.redaction import Redactor, is_secret_name
+from loopbook.kinds import Kind, parse
+from loopbook.projections import BookState
+from loopbook.settings import load_settings
+
+#: Drafts saved at once by ``Loop.feed``: large enough to be fast, small enough not to keep others waiting.
+BATCH = 500
+
+Clock = Callable[[], datetime]
+
+
+class LoopRow(NamedTuple):
+    """One loop as the catalogue has it: texts alone, so that it is JSON as it stands.
+
+    ``opened`` is a time in UTC, ``session`` the one that opened or last adopted it, ``outcome`` how
+    it closed (``None`` while it is open).
+    """
+
+    id: str
+    kind: str
+    intent: str
+    opened: str
+    session: str
+    outcome: str | None = None
+
+
+class Books:
+    """The books of one store.
+
+    >>> books = Books.open("memory:", session="s1")
+    >>> loop = books.start("chore", "Tidy the imports", id="tidy")
+    >>> [(row.id, row.kind, row.outcome) for row in books.list()]
+    [('tidy', 'chore', None)]
+    """
+
+    def __init__(
+        self, book: Book, *, session: str, host: str, kinds_dir: Path | None, new_id: Callable[[], str]
+    ) -> None:
+        self.book = book
+        self.session = session
+        self.host = host
+        self._kinds_dir = kinds_dir
+        self._new_id = new_id
+        self._kinds: Mapping[str, Kind] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        url: str | None = None,
+        *,
+        session: str = "cli",
+        host: str = "loopbook",
+        clock: Clock = lambda: datetime.now(UTC),
+        new_id: Callable[[], str] | None = None,
+        kinds_dir: Path | None = None,
+        redactor: Redactor | None = None,
+    ) -> Self:
+        """Open a store (see ``loopbook.store.urls``); the user's own where no URL is given.
+
+        ``session`` and ``host`` say who writes. ``clock`` gives the time of entries that bring none.
+        ``kinds_dir`` holds further kinds (default: the user's setting). ``redactor`` knows the secrets
+        (default: the values of this process's variables whose names say so). Raises ``StoreError``.
+        """
+        book = Book(
+            load_settings().store if url is None else url,
+            redactor=redactor or Redactor(_own_secrets(os.environ)),
+            clock=clock,
+        )
+        made = new_id or (lambda: sortable_id(clock()))
+        return cls(book, session=session, host=host, kinds_dir=kinds_dir, new_id=made)
+
+    @property
+    def url(self) -> str:
+        """The store's URL, its path absolute."""
+        return self.book.url
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The loop kinds at hand: the built-in ones and the user's, which win. Raises ``InvalidKind``."""
+        if self._kinds is None:
+            self._kinds = load_kinds(self._kinds_dir or load_settings().kinds_dir)
+        return self._kinds
+
+    def close(self) -> None:
+        """Close the store."""
+        self.book.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(
+        self,
+        kind: str | Kind,
+        intent: str,
+        *,
+        anchor: str | None = None,
+        review_tier: Tier = "light",
+        id: str | None = None,  # noqa: A002 - what the caller calls it
+        session: str | None = None,
+    ) -> Loop:
+        """Open a loop; it becomes the session's current book.
+
+        ``anchor`` is where the work starts from (a revision, an issue), ``review_tier`` the least
+        review it asks for. Raises ``UnknownKind``, ``InvalidLoopId``, and ``AlreadyUsed`` for an
+        ``id`` that the store has.
+        """
+        known = kind if isinstance(kind, Kind) else self._kind(kind)
+        opened = LoopOpened(
+            kind=known.name,
+            intent=intent,
+            anchor=anchor,
+            review_tier=review_tier,
+            definition=known.definition(),
+        )
+        while True:
+            loop = Loop(self, id or self._new_id())
+            try:
+                self._choose(loop, opened, session, after=0)
+            except Stale:
+                if id is not None:
+                    raise AlreadyUsed(
+                        f"there is a loop {id!r} already; nothing was written;"
+                        " go on with it, or take another id"
+                    ) from None
+            else:
+                return loop
+
+    def loop(self, id: str) -> Loop:  # noqa: A002 - what the caller calls it
+        """The loop of an id. Raises ``NoSuchLoop``."""
+        loop = Loop(self, id)
+        if not self.book.head(loop.stream)[0]:
+            raise NoSuchLoop(f"no loop {id!r} in {self.url}; nothing was written; see: loopbook loop list")
+        return loop
+
+    def list(self) -> list[LoopRow]:
+        """Every loop of the store, oldest first, from the catalogue alone: no loop's book is read."""
+        rows: dict[str, LoopRow] = {}
+        for entry in self.book.entries(CATALOGUE):
+            if isinstance(entry.event, Catalogued) and (row := _row(rows, entry, entry.event)):
+                rows[row.id] = row
+        return [*rows.values()]
+
+    def adopt(self, id: str, session: str | None = None) -> Loop:  # noqa: A002 - what the caller calls it
+        """Let a session go on with a loop; nothing is written where it does already.
+
+        Raises ``NoSuchLoop``, and ``LoopClosed`` for a loop that has ended.
+        """
+        loop = self.loop(id)
+        by = self.session if session is None else session
+        current = self.current(by)
+        if current is None or current.id != id or loop.state.life.session != by:
+            self._choose(loop, SessionAdopted(), by)
+        return loop
+
+    def current(self, session: str | None = None) -> Loop | None:
+        """The loop that a session last opened or adopted."""
+        stream = session_stream(self.host, self.session if session is None else session)
+        chosen = self.book.newest(stream, "book_chosen")
+        if chosen is None or not isinstance(chosen.event, BookChosen):
+            return None
+        prefix, _, loop_id = chosen.event.book.partition(":")
+        return Loop(self, loop_id) if prefix == "loop" else None
+
+    def _choose(self, loop: Loop, event: Event, session: str | None, after: int | None = None) -> None:
+        """Append an event that makes the loop the session's current book; both are saved at once."""
+        by = self.session if session is None else session
+        also = [(session_stream(self.host, by), Draft(BookChosen(book=loop.stream)))]
+        if after is None:
+            self.book.record(loop.stream, Draft(event), session=by, also=also)
+        else:
+            self.book.append(loop.stream, Draft(event), session=by, also=also, after=after)
+
+    def _kind(self, name: str) -> Kind:
+        try:
+            return self.kinds[name]
+        except KeyError:
+            raise UnknownKind(
+                f"there is no kind {name!r}; nothing was written; there are: {', '.join(sorted(self.kinds))}"
+            ) from None
+
+
+class Loop:
+    """One loop: a name in a store. Its state is always the newest.
+
+    >>> from loopbook.events import TodoOpened
+    >>> loop = Books.open("memory:").start("fix", "Crash on empty input")
+    >>> loop.record(TodoOpened(todo="t1", subject="test it"), host_ref="call-7")[0].seq
+    2
+    >>> loop.record(TodoOpened(todo="t1", subject="test it"), host_ref="call-7")
+    ()
+    >>> list(loop.state.todos)
+    ['t1']
+    """
+
+    def __init__(self, books: Books, id: str) -> None:  # noqa: A002 - what the caller calls it
+        self._books = books
+        self.id = id
+        self.stream = loop_stream(id)
+
+    def __repr__(self) -> str:
+        return f"<Loop {self.id} in {self._books.url}>"
+
+    @property
+    def state(self) -> BookState:
+        """What the book comes to, caught up: only entries that are new are read."""
+        return self._books.book.state(self.stream)
+
+    @property
+    def version(self) -> int:
+        """How many entries the book has now."""
+        return self._books.book.head(self.stream)[0]
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries that follow a version, oldest first, read in pieces."""
+        return self._books.book.entries(self.stream, after)
+
+    def record(
+        self,
+        *events: Event | Draft,
+        unit: str | None = None,
+        host_ref: str | None = None,
+        session: str | None = None,
+    ) -> tuple[Entry, ...]:
+        """Write what happened, whatever else was written meanwhile: all of it in one save, or nothing.
+
+        ``host_ref`` is the host's own id of it (for several events it is numbered ``#1``, ``#2``):
+        an event whose host_ref the book has already changes nothing. Returns what was written.
+        Raises ``Refused`` in its many forms, and ``InvalidEvent``.
+        """
+        drafts = _drafts(events, unit, host_ref)
+        return self._books.book.record(self.stream, *drafts, session=self._by(session))
+
+    def append(
+        self,
+        *events: Event | Draft,
+        after: int,
+        unit: str | None = None,
+        host_ref: str | None = None,
+        session: str | None = None,
+    ) -> tuple[Entry, ...]:
+        """Write if the book still stands at version ``after``; else raise ``Stale`` and write nothing."""
+        drafts = _drafts(events, unit, host_ref)
+        return self._books.book.append(self.stream, *drafts, after=after, session=self._by(session))
+
+    def feed(self, drafts: Iterable[Draft], *, session: str | None = None, tell: Tell | None = None) -> int:
+        """Write a long row of drafts in saves of 500, skipping what the book has; how many were written.
+
+        Fed again from its beginning, a row goes on where it had ended. A draft that cannot be
+        taken raises, and the batches before it stay; with ``tell`` it is told of and left out.
+        """
+        rest, written = iter(drafts), 0
+        while batch := tuple(islice(rest, BATCH)):
+            written += len(self._books.book.record(self.stream, *batch, session=self._by(session), tell=tell))
+        return written
+
+    def reopen(self, session: str | None = None) -> Self:
+        """Let a closed loop go on. Raises ``Refused`` where it is open."""
+        self.record(LoopReopened(), session=session)
+        return self
+
+    def _by(self, session: str | None) -> str:
+        return self._books.session if session is None else session
+
+
+def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
+    """The built-in kinds and those of a user's folder, by name; the user's win.
+
+    Raises ``InvalidKind``, naming the file, for the first one that does not hold together.
+
+    >>> sorted(load_kinds())
+    ['change', 'chore', 'fix', 'research', 'review']
+    """
+    built_in = files("loopbook").joinpath("specs", "kinds")
+    texts = [(item.name, item.read_bytes()) for item in built_in.iterdir() if item.name.endswith(".toml")]
+    if folder is not None:
+        try:
+            texts += [(str(path), path.read_bytes()) for path in sorted(folder.glob("*.toml"))]
+        except OSError as wrong:
+            raise InvalidKind(f"{folder}: cannot be read ({wrong.strerror}); check the folder") from None
+    kinds: dict[str, Kind] = {}
+    for where, raw in texts:
+        try:
+            kind = parse(raw.decode("utf-8-sig"), where)
+        except UnicodeDecodeError:
+            raise InvalidKind(f"{where}: not UTF-8; save the file as UTF-8") from None
+        kinds[kind.name] = kind
+    return kinds
+
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
+
+
+def sortable_id(now: datetime) -> str:
+    """A short id that sorts by its second, with 20 random bits against a second one in it.
+
+    >>> sortable_id(datetime(2026, 1, 1, tzinfo=UTC))[:7]
+    '1mnbe80'
+    """
+    return f"{_base32(int(now.timestamp()), 7)}{_base32(secrets.randbits(20), 4)}"
+
+
+def _base32(number: int, digits: int) -> str:
+    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(digits)))
+
+
+def _own_secrets(environ: Mapping[str, str]) -> list[str]:
+    return [value for name, value in environ.items() if is_secret_name(name)]
+
+
+def _drafts(events: Iterable[Event | Draft], unit: str | None, host_ref: str | None) -> list[Draft]:
+    drafts = [event if isinstance(event, Draft) else Draft(event) for event in events]
+    refs: list[str | None] = [host_ref] * len(drafts)
+    if host_ref is not None and len(drafts) > 1:
+        refs = [f"{host_ref}#{n}" for n in range(1, len(drafts) + 1)]
+    return [
+        draft._replace(
+            unit=unit if draft.unit is None else draft.unit,
+            host_ref=ref if draft.host_ref is None else draft.host_ref,
+        )
+        for draft, ref in zip(drafts, refs, strict=True)
+    ]
+
+
+def _row(rows: Mapping[str, LoopRow], entry: Entry, event: Catalogued) -> LoopRow | None:
+    """A loop's row after one more entry of the catalogue; nothing for a loop nobody opened."""
+    row = rows.get(event.loop)
+    if event.change == "opened":
+        opened = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
+        return LoopRow(event.loop, event.kind or "", event.intent or "", opened, entry.session)
+    if row is None:
+        return None
+    if event.change == "adopted":
+        return row._replace(session=entry.session)
+    return row._replace(outcome=event.outcome if event.change == "closed" else None)
