@@ -23,7 +23,8 @@ ANSWERS = 10
 
 #: A refusal that is not the user's: a hook's, or that of a host with nobody there to ask.
 NOT_THE_USER = re.compile(
-    r"hook error|requires approval|requested permissions|haven't granted", re.IGNORECASE
+    r"PreToolUse|hook error|requires approval|requested permissions|permission (?:to use|for this action)",
+    re.IGNORECASE,
 )
 #: The fixed sentence, and the words after which the user's own stand.
 USERS_NO = re.compile(
