@@ -511,7 +511,8 @@ def build_event(fields: Mapping[str, object]) -> Event:
     except ValidationError as wrong:
         first = wrong.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise InvalidEvent(f"{word}: {where}: {first['msg']}", first["loc"]) from None
+        what = f"{where} is missing" if first["type"] == "missing" else f"{where}: {first['msg']}"
+        raise InvalidEvent(f"{word}: {what}", first["loc"]) from None
     for loc in _unknown_fields(event):
         raise InvalidEvent(f"{word} has no field {'.'.join(map(str, loc))!r}", loc)
     return event

@@ -11,12 +11,12 @@ not passed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
 from loopbook.entry import Draft
-from loopbook.errors import LoopbookError, Refused
+from loopbook.errors import LoopbookError, Refused, UnknownKind
 from loopbook.events import Judged, LoopClosed, Noticed, Prompted, RunSettled
 from loopbook.loop import Books, Loop
 from loopbook.projections import phases
@@ -27,9 +27,11 @@ from loopbook.testing.scenario_model import (
     Append,
     As,
     Closed,
+    Crash,
     Expect,
     Host,
     Prompt,
+    Race,
     Reload,
     Reopen,
     Scenario,
@@ -40,7 +42,7 @@ from loopbook.testing.scenario_model import (
 
 #: When every scenario begins.
 START = datetime(2030, 1, 1, tzinfo=UTC)
-NEEDS_ADVISOR = "this step needs the second-thought advisor, which is not in this version"
+NEEDS_ADVISOR = "this step needs the second-thought advisor, which is not part of this version"
 #: Variables that make a session a sub-agent's when one of them is set and not empty.
 SUBAGENT = ("PI_SUBAGENT_ID", "PI_SUBAGENT_CHILD")
 
@@ -91,7 +93,7 @@ class Clock:
 
 
 class World:
-    """What one scenario plays in."""
+    """What one scenario plays in. ``url`` must outlive a reload: ``memory:`` does not."""
 
     def __init__(self, scenario: Scenario, url: str) -> None:
         self.head = scenario.head
@@ -100,20 +102,23 @@ class World:
         self.session = self.head.session
         self.runs = 0
         self.prompts = 0
-        self._open = ExitStack()
-        self.books = self._open.enter_context(Books.open(url, session=self.session, clock=self.clock))
+        self._url = url
+        self.books = self._opened()
         self._loop: Loop | None = None
         if spec := self.head.loop:
             self._loop = self.books.start(
                 spec.kind, spec.intent, anchor=spec.anchor, review_tier=spec.review_tier
             )
 
+    def _opened(self) -> Books:
+        return Books.open(self._url, session=self.session, clock=self.clock)
+
     @property
     def loop(self) -> Loop:
         """The open loop."""
         if self._loop is None:
             raise CannotRun(
-                "with no loop open this step needs the session's own book, which is not in this version"
+                "with no loop open this step needs the session's own book, which is not part of this version"
             )
         return self._loop
 
@@ -123,7 +128,10 @@ class World:
 
     def reload(self) -> None:
         """Forget all that is in memory: the loop is folded again from its store."""
-        self._loop = self.books.loop(self.loop.id)
+        loop_id = self.loop.id
+        self.books.close()
+        self.books = self._opened()
+        self._loop = self.books.loop(loop_id)
 
     def record(self, draft: Draft) -> None:
         """Write as the current session."""
@@ -146,7 +154,7 @@ class World:
 
     def close(self) -> None:
         """Put the books away."""
-        self._open.close()
+        self.books.close()
 
 
 class Driver(Protocol):
@@ -175,25 +183,32 @@ class NoAdvisor:
 DRIVERS: Mapping[As, Driver] = {"async": NoAdvisor(), "blocking": NoAdvisor(), "host": NoAdvisor()}
 
 
-def run_scenario(scenario: Scenario, url: str = "memory:", driver: As = "async") -> Result:
-    """Run one scenario in a new loop of the store at ``url``.
+def run_scenario(scenario: Scenario, url: str | None = None, driver: As = "async") -> Result:
+    """Run one scenario in a new loop of the store at ``url``, or in a store of its own.
 
     >>> from loopbook.testing.scenario_file import parse_scenarios
     >>> text = "{scenario: s, loop: {kind: fix, intent: i}, steps: [{wait: 1, expect: {verify: stale}}]}"
     >>> print(run_scenario(parse_scenarios(text, "a.yaml")[0]).difference)
     wait: verify: expected 'stale', seen 'none'
     """
+    if url is not None:
+        return _run(scenario, url, DRIVERS[driver])
+    if not any(isinstance(step.verb, Reload | Crash | Race) for step in scenario.steps):
+        return _run(scenario, "memory:", DRIVERS[driver])
+    with TemporaryDirectory() as folder:  # what is opened anew, or twice, must lie somewhere
+        return _run(scenario, f"{folder}/book.db", DRIVERS[driver])
+
+
+def _run(scenario: Scenario, url: str, driver: Driver) -> Result:
     try:
         world = World(scenario, url)
-    except Refused as wrong:
+    except (Refused, UnknownKind) as wrong:
         return Result(scenario, Difference(scenario.line, "loop", str(wrong), "", ""))
     try:
-        for step in scenario.steps:
-            if found := _take(world, step, DRIVERS[driver]):
-                return Result(scenario, found)
+        found = (found for step in scenario.steps if (found := _take(world, step, driver)))
+        return Result(scenario, next(found, None))
     finally:
         world.close()
-    return Result(scenario, None)
 
 
 def _take(world: World, step: Step, driver: Driver) -> Difference | None:

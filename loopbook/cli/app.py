@@ -1,0 +1,43 @@
+"""The tree of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from loopbook import __version__
+from loopbook.cli import kinds, loop, settings, spec
+from loopbook.cli.audit import audit
+from loopbook.cli.exits import EXIT_CODES
+from loopbook.cli.options import example
+
+_CODES = "\n".join(f"  {row.code:>3}  {row.meaning}" for row in EXIT_CODES)
+
+app = typer.Typer(
+    name="loopbook",
+    help="One append-only book per agent loop: what was done, what was claimed, and why anybody spoke.",
+    epilog=example("loopbook audit session.jsonl") + f"\n\n\b\nExit codes:\n{_CODES}",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("audit")(audit)
+app.add_typer(loop.app, name="loop")
+app.add_typer(kinds.app, name="kinds")
+app.add_typer(spec.app, name="spec")
+app.add_typer(settings.app, name="settings")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """One append-only book per agent loop: what was done, what was claimed, and why anybody spoke."""
+    if version:
+        typer.echo(f"loopbook {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

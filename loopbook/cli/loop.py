@@ -1,0 +1,153 @@
+"""``loopbook loop``: the life of a loop, and reading its book."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+
+import typer
+
+from loopbook.cli import parts, record
+from loopbook.cli.options import AsJson, LoopId, Session, Store, example
+from loopbook.cli.output import json_line, one_line, say, say_json, say_rows
+from loopbook.cli.target import chosen, opened, settings_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from loopbook.entry import Entry
+
+app = typer.Typer(help="Loops and their books.")
+app.add_typer(record.app, name="record")
+app.add_typer(parts.todo_app, name="todo")
+app.add_typer(parts.unit_app, name="unit")
+app.add_typer(parts.child_app, name="child")
+
+
+@app.command(epilog=example("loopbook loop start --kind fix --intent 'Crash on empty input' --id fix-2"))
+def start(
+    *,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="One of: loopbook kinds list.")],
+    intent: Annotated[str, typer.Option("--intent", metavar="TEXT", help="What it is to reach.")],
+    anchor: Annotated[
+        str | None,
+        typer.Option("--anchor", metavar="REF", help="Where it starts from: a revision, an issue."),
+    ] = None,
+    review_tier: Annotated[
+        Literal["none", "light", "full"] | None,
+        typer.Option("--review-tier", help="The least review it asks for; else your settings."),
+    ] = None,
+    loop: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Its id; else a new one is made.")
+    ] = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Open a loop and print its id."""
+    settings = settings_for(store, review_tier=review_tier)
+    with opened(store, session) as books:
+        say(books.start(kind, intent, anchor=anchor, review_tier=settings.review_tier, id=loop).id)
+
+
+@app.command(epilog=example("loopbook loop reopen --loop fix-0"))
+def reopen(loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+    """Let a closed loop go on."""
+    with opened(store, session) as books:
+        say(f"{chosen(books, loop).reopen().id} goes on")
+
+
+@app.command("list", epilog=example("loopbook loop list", "loopbook loop list --json"))
+def list_loops(store: Store = None, as_json: AsJson = False) -> None:
+    """List the loops of a store, the newest last."""
+    with opened(store) as books:
+        rows = books.list()
+    if as_json:
+        say_json({"loops": [row._asdict() for row in rows]})
+    else:
+        say_rows(
+            ("loop", "kind", "state", "intent"),
+            ((row.id, row.kind, row.outcome or "open", row.intent) for row in rows),
+        )
+
+
+@app.command(epilog=example("loopbook loop show --loop fix-1", "loopbook loop show --loop fix-1 --json"))
+def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> None:
+    """Show where a loop stands: its phase, what is missing, what is open."""
+    from loopbook.cli.status import lines, status
+
+    with opened(store) as books:
+        found = chosen(books, loop)
+        stands = status(found.id, found.state)
+    if as_json:
+        say_json({"loop": stands})
+    else:
+        for line in lines(stands):
+            say(line)
+
+
+@app.command(
+    epilog=example("loopbook loop log --loop fix-1 --after 1", "loopbook loop log --loop fix-1 --json")
+)
+def log(
+    loop: LoopId = None,
+    after: Annotated[
+        int, typer.Option("--after", metavar="SEQ", min=0, help="Only what follows this entry.")
+    ] = 0,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a loop's entries, oldest first: seq, time, session, type, what it says."""
+    from loopbook.audit.items import said
+
+    with opened(store) as books:
+        found = chosen(books, loop)
+        if as_json:
+            _say_entries(found.id, found.entries(after))
+            return
+        for entry in found.entries(after):
+            at = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
+            cells = (str(entry.seq), at, entry.session, entry.event.type, said(entry.event)[1])
+            sys.stdout.write("\t".join(map(one_line, cells)) + "\n")
+
+
+def _say_entries(loop: str, entries: Iterable[Entry]) -> None:
+    """One JSON object, written entry by entry: a book may be longer than the memory."""
+    sys.stdout.write(f'{{"version": 1, "loop": {json.dumps(loop)}, "entries": [')
+    for place, entry in enumerate(entries):
+        sys.stdout.write((",\n" if place else "\n") + json.dumps(_plain(entry)))
+    sys.stdout.write("\n]}\n")
+
+
+@app.command(epilog=example("loopbook loop export --loop fix-1 --output fix-1.jsonl"))
+def export(
+    loop: LoopId = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="A new file to write; else standard output."),
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Write a book as JSON Lines: a head, then every entry as it is stored."""
+    with opened(store) as books:
+        found = chosen(books, loop)
+        if output is None:
+            _export(found.id, found.entries(), sys.stdout)
+            return
+        with output.open("x", encoding="ascii", newline="\n") as file:  # never over what is there
+            output.chmod(0o600)
+            _export(found.id, found.entries(), file)
+
+
+def _export(loop: str, entries: Iterable[Entry], out: TextIO) -> None:
+    out.write(json_line({"loopbook": "book", "version": 1, "loop": loop}))
+    out.writelines(json_line(_plain(entry)) for entry in entries)
+
+
+def _plain(entry: Entry) -> dict[str, object]:
+    """An entry as it is stored, with its place and type beside it."""
+    from loopbook.entry import encode
+
+    state: dict[str, object] = json.loads(encode(entry))
+    return {"stream": entry.stream, "seq": entry.seq, "type": entry.event.type, **state}

@@ -1,0 +1,95 @@
+"""Printing: what a book holds may be hostile, a terminal may be old, a reader may go away.
+
+Texts are made harmless before they are printed: control characters (an ANSI sequence could
+rewrite the screen), direction marks and lone surrogates are shown by number. JSON is ASCII, so
+that every encoding carries it. A table is drawn on a terminal only; elsewhere its rows are
+tab-separated, one a line, for ``cut`` and ``awk``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import BinaryIO
+
+from loopbook.audit.shown import visible
+from loopbook.errors import InvalidEvent
+
+_BREAKS = {ord(char): " " for char in "\n\r\t"}
+#: The longest error line, in characters: a screenful, not a book.
+ERROR_CHARS = 2_000
+
+
+def one_line(text: str) -> str:
+    r"""``text`` on one line, with nothing in it that a terminal would obey.
+
+    >>> one_line("red \x1b[31m, two\nlines")
+    'red \\x1b[31m, two lines'
+    """
+    return visible(text.translate(_BREAKS))
+
+
+def prepare_streams() -> None:
+    """Let no character that the output's encoding lacks stop the program: it is shown by number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str = "") -> None:
+    """Print one line of our own words and texts from a book."""
+    sys.stdout.write(one_line(text) + "\n")
+
+
+def complain(text: str) -> None:
+    """Print one line on stderr, the name of the program before it."""
+    line = one_line(text)
+    if len(line) > ERROR_CHARS:
+        line = line[: ERROR_CHARS - 1] + "…"
+    sys.stderr.write(f"loopbook: {line}\n")
+
+
+def say_json(value: Mapping[str, object]) -> None:
+    """Print one JSON object that says which version of its shape it is."""
+    sys.stdout.write(json.dumps({"version": 1, **value}, indent=2) + "\n")
+
+
+def json_line(value: object) -> str:
+    """One compact JSON value on a line of its own."""
+    return json.dumps(value, separators=(",", ":")) + "\n"
+
+
+def say_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows: a table on a terminal, tab-separated lines elsewhere."""
+    cells = ([one_line("" if cell is None else str(cell)) for cell in row] for row in rows)
+    if sys.stdout.isatty():
+        _draw(head, cells)
+    else:
+        sys.stdout.writelines("\t".join(row) + "\n" for row in cells)
+
+
+def _draw(head: Sequence[str], rows: Iterable[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*head, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+def stdin_lines(stream: BinaryIO | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of standard input that hold something, each with its 1-based number.
+
+    Raises ``InvalidEvent`` for a line that is no UTF-8 text, whatever the terminal's encoding.
+    """
+    for number, line in enumerate(stream or sys.stdin.buffer, 1):
+        try:
+            text = line.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InvalidEvent(f"line {number}: not UTF-8 text") from None
+        if text.strip():
+            yield number, text

@@ -1,0 +1,290 @@
+"""``loopbook loop record``: evidence and notes, by options or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from loopbook.cli.options import LoopId, Ref, Resolves, Session, Store, Unit, example
+from loopbook.cli.output import stdin_lines
+from loopbook.cli.target import Target, write
+from loopbook.errors import InvalidEvent
+
+if TYPE_CHECKING:
+    from loopbook.entry import Draft
+    from loopbook.events import Event, Finding
+
+app = typer.Typer(
+    help="Record what was done: evidence that moves a phase, and notes that move none.",
+    epilog=example(
+        "loopbook loop record change --summary 'retry added' --path client.py",
+        """loopbook loop record --json '{"type": "source", "locator": "rfc9110"}'""",
+    ),
+)
+#: Types that only loopbook itself writes.
+OWN = frozenset(
+    {
+        "loop_opened", "session_adopted", "close_declared", "loop_closed", "loop_reopened", "child_lost",
+        "judged", "noticed", "passed_over", "forked", "switched", "book_chosen", "catalogued", "reserved",
+    }
+)  # fmt: skip
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="What it says.")]
+
+
+@app.callback(invoke_without_command=True)
+def record(
+    *,
+    context: typer.Context,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="JSON",
+            help="One event as a JSON object with its type; '-' reads one a line from standard input."
+            " It may also hold unit and host_ref. All are written, or none.",
+        ),
+    ] = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Record what was done: evidence that moves a phase, and notes that move none."""
+    if context.invoked_subcommand is not None:
+        if events is not None:
+            context.fail("Give either --json or a type of event, not both")
+        return
+    if events is None:
+        context.fail("Missing the type of event, or --json")
+    lines = stdin_lines() if events == "-" else [(0, events)]
+    write(Target(store, loop, session), *_drafts(lines))
+
+
+def _drafts(lines: Iterable[tuple[int, str]]) -> list[Draft]:
+    drafts = []
+    for number, line in lines:
+        try:
+            drafts.append(_draft(line))
+        except InvalidEvent as wrong:
+            raise InvalidEvent(f"line {number}: {wrong.what}" if number else wrong.what) from None
+    return drafts
+
+
+def _draft(text: str) -> Draft:
+    from loopbook.entry import Draft
+    from loopbook.events import build_event
+
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise InvalidEvent(f"not JSON ({wrong})") from None
+    if not isinstance(fields, dict):
+        raise InvalidEvent("an event is a JSON object with a type")
+    if fields.get("type") in OWN:
+        raise InvalidEvent(f"{fields['type']} is written by loopbook alone")
+    envelope = {name: fields.pop(name, None) for name in ("host_ref", "unit")}
+    for name, value in envelope.items():
+        if not isinstance(value, str | None):
+            raise InvalidEvent(f"{name} must be a text")
+    unit = envelope["unit"]
+    if unit is not None and _owns_unit(fields.get("type")):
+        fields["unit"] = unit
+    return Draft(build_event(fields), unit=unit, host_ref=envelope["host_ref"])
+
+
+def _owns_unit(word: object) -> bool:
+    from loopbook.events import BY_TYPE
+
+    cls = BY_TYPE.get(word) if isinstance(word, str) else None
+    return cls is not None and "unit" in cls.model_fields
+
+
+def _write(target: Target, event: Event, unit: str | None, ref: str | None) -> None:
+    from loopbook.entry import Draft
+
+    write(target, Draft(event, unit=unit, host_ref=ref))
+
+
+@app.command(epilog=example("loopbook loop record change --summary 'retry added' --path client.py"))
+def change(
+    *,
+    summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What was changed.")],
+    paths: Annotated[
+        list[str] | None, typer.Option("--path", metavar="PATH", help="A file it touched. May be repeated.")
+    ] = None,
+    diff_summary: Annotated[
+        str | None, typer.Option("--diff-summary", metavar="TEXT", help="Such as git diff --stat says it.")
+    ] = None,
+    revision: Annotated[str | None, typer.Option("--revision", metavar="REV", help="The commit.")] = None,
+    resolves: Resolves = None,
+    unit: Unit = None,
+    ref: Ref = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Something was written."""
+    from loopbook.events import Change
+
+    event = Change(
+        summary=summary, paths=tuple(paths or ()), diff_summary=diff_summary, revision=revision,
+        resolves=tuple(resolves or ()),
+    )  # fmt: skip
+    _write(Target(store, loop, session), event, unit, ref)
+
+
+@app.command(epilog=example("loopbook loop record check --command 'pytest -q' --exit-code 1"))
+def check(
+    *,
+    context: typer.Context,
+    command: Annotated[str, typer.Option("--command", metavar="TEXT", help="The command that was run.")],
+    outcome: Annotated[
+        Literal["pass", "fail", "unknown"] | None,
+        typer.Option("--outcome", help="How it ended; else read from the exit code."),
+    ] = None,
+    exit_code: Annotated[int | None, typer.Option("--exit-code", metavar="N", help="Its exit code.")] = None,
+    scope: Annotated[
+        Literal["tests", "build", "lint", "types", "format", "manual"],
+        typer.Option("--scope", help="What it vouches for."),
+    ] = "tests",
+    output_tail: Annotated[
+        str | None, typer.Option("--output-tail", metavar="TEXT", help="The end of what it printed.")
+    ] = None,
+    unit: Unit = None,
+    ref: Ref = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """A command that can vouch for the work was run, and how it ended."""
+    from loopbook.events import Check
+
+    if outcome is None:
+        if exit_code is None:
+            context.fail("Missing option '--outcome' or '--exit-code'")
+        outcome = "pass" if exit_code == 0 else "fail"
+    event = Check(command=command, outcome=outcome, exit_code=exit_code, scope=scope, output_tail=output_tail)
+    _write(Target(store, loop, session), event, unit, ref)
+
+
+@app.command(
+    epilog=example(
+        "loopbook loop record review --tier light --reviewer ada --finding 'f1:concern:retries have no bound'"
+    )
+)
+def review(
+    *,
+    tier: Annotated[Literal["light", "full"], typer.Option("--tier", help="How thorough it was.")],
+    reviewer: Annotated[str, typer.Option("--reviewer", metavar="NAME", help="Who read the work.")],
+    findings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--finding",
+            metavar="ID:SEVERITY:TEXT",
+            help="A finding; its severity is blocker, concern or nit. May be repeated; none at all: clean.",
+        ),
+    ] = None,
+    unit: Unit = None,
+    ref: Ref = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Somebody read the work."""
+    from loopbook.events import Review
+
+    event = Review(tier=tier, reviewer=reviewer, findings=tuple(map(_finding, findings or ())))
+    _write(Target(store, loop, session), event, unit, ref)
+
+
+def _finding(text: str) -> Finding:
+    from loopbook.events import Finding
+
+    name, severity, words = (part.strip() for part in (*text.split(":", 2), "", "")[:3])
+    for known in ("blocker", "concern", "nit"):
+        if severity == known and name and words:
+            return Finding(id=name, severity=known, text=words)
+    raise InvalidEvent(
+        f"{text!r} is no finding: write it as id:severity:text, severity blocker, concern or nit"
+    )
+
+
+@app.command(epilog=example("loopbook loop record decision --text 'exponential backoff' --by user"))
+def decision(
+    *,
+    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What was decided.")],
+    by: Annotated[Literal["user", "agent"], typer.Option("--by", help="Who decided.")],
+    question: Annotated[
+        str | None, typer.Option("--question", metavar="TEXT", help="What had been asked.")
+    ] = None,
+    resolves: Resolves = None,
+    unit: Unit = None,
+    ref: Ref = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Something was settled."""
+    from loopbook.events import Decision
+
+    event = Decision(text=text, decided_by=by, question=question, resolves=tuple(resolves or ()))
+    _write(Target(store, loop, session), event, unit, ref)
+
+
+@app.command(epilog=example("loopbook loop record source --locator rfc9110 --summary 'when to retry'"))
+def source(
+    *,
+    locator: Annotated[str, typer.Option("--locator", metavar="TEXT", help="Its address, path or query.")],
+    summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What it says.")] = "",
+    unit: Unit = None,
+    ref: Ref = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Something was consulted."""
+    from loopbook.events import Source
+
+    _write(Target(store, loop, session), Source(locator=locator, summary=summary), unit, ref)
+
+
+@app.command(epilog=example("loopbook loop record task 'write the retry'"))
+def task(text: Text, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+    """What the agent sets out to do next."""
+    from loopbook.events import Task
+
+    write(Target(store, loop, session), Task(text=text))
+
+
+@app.command(epilog=example("loopbook loop record base 'main at 4f2a9c1'"))
+def base(text: Text, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+    """What the work is based on."""
+    from loopbook.events import Base
+
+    write(Target(store, loop, session), Base(text=text))
+
+
+@app.command(epilog=example("loopbook loop record watch 'CI run 812'"))
+def watch(text: Text, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+    """Something outside is being watched."""
+    from loopbook.events import Watch
+
+    write(Target(store, loop, session), Watch(text=text))
+
+
+@app.command(epilog=example("loopbook loop record friction 'no compiler here' --child scout-7"))
+def friction(
+    text: Text,
+    child: Annotated[
+        str | None, typer.Option("--child", metavar="NAME", help="Whose friction it is, if a child's.")
+    ] = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """What got in the way."""
+    from loopbook.events import Friction
+
+    write(Target(store, loop, session), Friction(text=text, child=child))

@@ -1,0 +1,138 @@
+"""Where a loop stands, for ``loop show``: one plain value for programs, and lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypedDict
+
+from loopbook.events import Tier
+from loopbook.projections import BookState, children, findings, phases, todos
+from loopbook.projections.verification import VerifyState
+
+
+class PhaseStatus(TypedDict):
+    """A phase machine's place."""
+
+    current: str
+    next: str
+    missing: list[str]
+
+
+class UnitStatus(TypedDict):
+    """A unit, with its machine's place once there are two."""
+
+    subject: str
+    state: Literal["added", "started", "done", "dropped"]
+    phase: PhaseStatus
+    verify: VerifyState
+
+
+class TodoStatus(TypedDict):
+    """An open todo; ``loose``: it has no follow-up."""
+
+    subject: str
+    loose: bool
+
+
+class FrictionStatus(TypedDict):
+    """Something that got in the way, of a child where it was a child's."""
+
+    text: str
+    child: str | None
+
+
+class Status(TypedDict):
+    """What ``loop show --json`` prints under ``loop``; ``seq`` is the last entry's."""
+
+    id: str
+    seq: int
+    kind: str
+    intent: str
+    anchor: str | None
+    review_tier: Tier
+    outcome: str | None
+    session: str
+    phase: PhaseStatus
+    verify: VerifyState
+    units: dict[str, UnitStatus]
+    todos: dict[str, TodoStatus]
+    children_out: list[str]
+    children_lost: list[str]
+    open_findings: list[str]
+    friction: list[FrictionStatus]
+
+
+def status(loop: str, state: BookState) -> Status:
+    """Where the loop stands."""
+    life, loose = state.life, todos.loose(state)
+    return {
+        "id": loop,
+        "seq": state.version,
+        "kind": life.kind,
+        "intent": life.intent,
+        "anchor": life.anchor,
+        "review_tier": life.review_tier,
+        "outcome": life.outcome,
+        "session": life.session,
+        "phase": _phase(state, None),
+        "verify": phases.verify_state(state),
+        "units": {name: _unit(state, name) for name in state.units},
+        "todos": {
+            name: {"subject": todo.subject, "loose": name in loose} for name, todo in state.todos.items()
+        },
+        "children_out": list(children.out(state)),
+        "children_lost": list(state.children.lost),
+        "open_findings": list(findings.open_ids(state.work.findings)),
+        "friction": [{"text": line.text, "child": line.child} for line in state.notes.friction],
+    }
+
+
+def _phase(state: BookState, unit: str | None) -> PhaseStatus:
+    position = phases.position(state, unit)
+    return {"current": position.current, "next": position.next, "missing": list(position.missing)}
+
+
+def _unit(state: BookState, name: str) -> UnitStatus:
+    unit = state.units[name]
+    return {
+        "subject": unit.subject,
+        "state": "dropped"
+        if unit.dropped
+        else "done"
+        if unit.ended
+        else "started"
+        if unit.started
+        else "added",
+        "phase": _phase(state, name),
+        "verify": phases.verify_state(state, name),
+    }
+
+
+def lines(stands: Status) -> Iterator[str]:
+    """The same for people, a fact a line, what is empty left out."""
+    yield f"{stands['id']}: {stands['intent']}"
+    yield f"kind: {stands['kind']}, {stands['outcome'] or 'open'}, {stands['seq']} entries"
+    if stands["anchor"]:
+        yield f"from: {stands['anchor']}"
+    yield f"next: {_next(stands['phase'])}"
+    yield f"verify: {stands['verify']}"
+    for name, unit in stands["units"].items():
+        place = f", next: {_next(unit['phase'])}" if len(stands["units"]) > 1 else ""
+        yield f"unit {name}: {unit['subject']} ({unit['state']}{place})"
+    for name, todo in stands["todos"].items():
+        where = "no follow-up" if todo["loose"] else "followed up elsewhere"
+        yield f"todo {name}: {todo['subject']} ({where})"
+    for words, names in (
+        ("children out", stands["children_out"]),
+        ("children lost", stands["children_lost"]),
+        ("open findings", stands["open_findings"]),
+    ):
+        if names:
+            yield f"{words}: {', '.join(names)}"
+    for friction in stands["friction"]:
+        yield f"friction: {friction['child'] + ': ' if friction['child'] else ''}{friction['text']}"
+
+
+def _next(phase: PhaseStatus) -> str:
+    missing = f" ({'; '.join(phase['missing'])})" if phase["missing"] else ""
+    return f"{phase['next'] or '-'}{missing}, after {phase['current']}"
