@@ -321,7 +321,7 @@ def words(need: Need) -> str:
         return _NAMED_WORDS[need.named]
     where = ", ".join(f"{field} {_or(values)}" for field, values in need.where)
     after = f", after the last {need.after}" if need.after else ""
-    return f"{need.evidence}{' with ' if where else ''}{where}{after}"
+    return f"one {need.evidence}{' with ' if where else ''}{where}{after}"
 
 
 _NAMED_WORDS: Mapping[Named, str] = {
