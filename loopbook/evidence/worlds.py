@@ -1,0 +1,293 @@
+"""For whom an exit code speaks: the ways a command line can have gone, and which of them fit.
+
+Theory. Of each check in a line we want to know whether it ran and how it ended, and are told one
+number: the exit of the whole line. So the line is run in the abstract. A *world* is one way it
+can go: each check did not run, succeeded or failed, and the last status is zero, some check's own
+code, or another's. A plain command splits a world in two; ``&&``, ``|``, ``set -e`` and the like
+say how worlds go on. In the end only the worlds survive that fit the exit code and what the line
+printed of it (``echo "exit: $?"``). What all survivors agree on is known; the rest is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from loopbook.evidence.shell import (
+    Branch,
+    Chain,
+    Command,
+    Group,
+    Loose,
+    Negated,
+    Node,
+    Pipeline,
+    Sequence,
+    Words,
+)
+
+#: How a check went in a world.
+NOT_RUN, GOOD, BAD = 0, 1, 2
+#: A status: zero, a nonzero one that is no check's, or (0 and up) the nonzero one of that check.
+ZERO, OTHER = -1, -2
+
+MAX_CHECKS = 4
+MAX_WORLDS = 1_500
+#: How many plain echoes are watched, how long their words may be, how many variables may stand in one.
+MAX_SHOWN, SHOWN_CHARS, SHOWN_VARIABLES = 6, 160, 3
+
+#: Programs whose status is taken for zero: they do not take the blame for a line.
+BLAMELESS = frozenset(
+    "echo printf true : export set source . cd pushd popd pwd date tail head tee sleep wc sort uniq sed awk cut "
+    "tr tput column unset shopt umask ulimit alias clear trap".split()
+)
+_LAST_STATUS = re.compile(r"\$(?:\?|\{\?\})|\$LASTEXITCODE", re.IGNORECASE)
+_PART_STATUS = re.compile(r"\$\{PIPESTATUS\[(\d)\]\}")
+_NAMED_STATUS = re.compile(r"\$(?:\{([A-Za-z_]\w{0,40})\}|([A-Za-z_]\w{0,40}))")
+_ANY_STATUS = re.compile(f"{_LAST_STATUS.pattern}|{_PART_STATUS.pattern}|{_NAMED_STATUS.pattern}", re.IGNORECASE)
+
+
+class World(NamedTuple):
+    """One way a line can have gone so far. ``kept`` are statuses remembered under a name."""
+
+    checks: tuple[int, ...]
+    status: int = ZERO
+    ended: bool = False
+    kept: tuple[tuple[str, int], ...] = ()
+
+    def keeping(self, name: str, status: int) -> World:
+        """The same world, remembering one more status."""
+        return self._replace(kept=(*(pair for pair in self.kept if pair[0] != name), (name, status)))
+
+
+class Shown(NamedTuple):
+    """An ``echo`` that tells how the line went: where it stands and how its line is recognised.
+
+    It prints a ``status``, or plain words that are printed only where it is reached.
+    """
+
+    at: int
+    line: re.Pattern[str]
+    status: bool = True
+
+    @property
+    def key(self) -> str:
+        """Under which a world keeps what was printed here."""
+        return f"echo {self.at}"
+
+
+Worlds = frozenset[World]
+
+
+class Line:
+    """A line to be run in the abstract, with the checks whose ends are wanted (by command place)."""
+
+    def __init__(self, checks: Iterable[int]) -> None:
+        self.places: Mapping[int, int] = {at: index for index, at in enumerate(checks)}
+        self.shown: dict[int, Shown] = {}
+
+    def worlds(self, node: Node) -> Worlds:
+        """Every way the line can go."""
+        return self.run(node, frozenset({World((NOT_RUN,) * len(self.places))}))
+
+    def run(self, node: Node, worlds: Worlds) -> Worlds:
+        """The worlds after a node; those that have ended pass by it."""
+        going = frozenset(world for world in worlds if not world.ended)
+        after = self._step(node, going) | (worlds - going) if going else worlds
+        return after if len(after) <= MAX_WORLDS else self._anything(node, going)
+
+    def _step(self, node: Node, worlds: Worlds) -> Worlds:
+        match node:
+            case Command():
+                return self._command(node, worlds)
+            case Sequence():
+                return self._sequence(node, worlds)
+            case Chain():
+                return self._chain(node, worlds)
+            case Pipeline():
+                return self._pipeline(node, worlds)
+            case Negated():
+                return frozenset(
+                    world._replace(status=OTHER if world.status == ZERO else ZERO)
+                    for world in self.run(node.item, worlds)
+                )
+            case Group():
+                return frozenset(world._replace(ended=False) for world in self.run(node.item, worlds))
+            case Branch():
+                return self._branch(node, worlds)
+            case Loose():
+                return self._anything(node, worlds)
+
+    def _command(self, node: Command, worlds: Worlds) -> Worlds:
+        if node.script is not None:
+            return self.run(node.script, worlds)
+        for inner in node.inner:
+            worlds = self.run(inner, worlds) if not node.words else self._anything(inner, worlds)
+        if not node.words:  # an assignment has the status of what it substitutes, else zero
+            return frozenset(
+                self._assigned(node, world if node.inner else world._replace(status=ZERO), world.status)
+                for world in worlds
+            )
+        if node.at in self.places:
+            return self._check(node, worlds)
+        return frozenset(after for world in worlds for after in self._plain(node, world))
+
+    def _check(self, node: Command, worlds: Worlds) -> Worlds:
+        index = self.places[node.at]
+        bad = index if node.exact else OTHER
+        return frozenset(
+            world._replace(
+                checks=(*world.checks[:index], how, *world.checks[index + 1 :]), status=status
+            )
+            for world in worlds
+            for how, status in ((GOOD, ZERO), (BAD, bad))
+        )
+
+    def _plain(self, node: Command, world: World) -> tuple[World, ...]:
+        words = node.words
+        if words[0] in ("exit", "return"):
+            return tuple(world._replace(status=s, ended=True) for s in self._exit(words, world))
+        if words[0] == "false":
+            return (world._replace(status=OTHER),)
+        if words[0] in ("echo", "printf"):
+            world = self._showing(node, world)
+        if words[0] in BLAMELESS:
+            return (world._replace(status=ZERO),)
+        return (world._replace(status=ZERO), world._replace(status=OTHER))
+
+    def _exit(self, words: Words, world: World) -> tuple[int, ...]:
+        if len(words) == 1:
+            return (world.status,)
+        known = status_of(words[1], world)
+        if known is not None:
+            return (known,)
+        if words[1].isdecimal():
+            return (OTHER if int(words[1]) % 256 else ZERO,)
+        return (ZERO, OTHER)
+
+    def _assigned(self, node: Command, world: World, before: int) -> World:
+        for pair in node.env:
+            name, _, value = pair.partition("=")
+            known = status_of(value.strip("\"'"), world._replace(status=before))
+            if known is not None:
+                world = world.keeping(name, known)
+        return world
+
+    def _showing(self, node: Command, world: World) -> World:
+        """Remember what an ``echo`` prints of a status, or that its words were reached."""
+        text = " ".join(word for word in node.words[1:] if word not in ("-e", "-n"))
+        if not 1 < len(text) <= SHOWN_CHARS or text.count("$") > SHOWN_VARIABLES:
+            return world
+        for match in _ANY_STATUS.finditer(text):
+            known = status_of(match.group(), world)
+            if known is not None:
+                shown = self.shown.setdefault(node.at, Shown(node.at, _line_pattern(text, match)))
+                return world.keeping(shown.key, known)
+        if "$" in text or "\\" in text or (node.at not in self.shown and len(self.shown) >= MAX_SHOWN):
+            return world
+        plain = re.compile(rf"{re.escape(text)}[ \t]*$")
+        return world.keeping(self.shown.setdefault(node.at, Shown(node.at, plain, status=False)).key, ZERO)
+
+    def _sequence(self, node: Sequence, worlds: Worlds) -> Worlds:
+        for item, strict in zip(node.items, node.strict, strict=True):
+            worlds = self.run(item, worlds)
+            if strict:
+                # `set -e` passes over what && and || have tested: there both ways stay open.
+                ended = frozenset(w._replace(ended=True) for w in worlds if w.status != ZERO)
+                stays = worlds if isinstance(item, Chain) else frozenset(
+                    w for w in worlds if w.status == ZERO or w.ended or isinstance(item, Negated)
+                )
+                worlds = ended | stays
+        return worlds
+
+    def _chain(self, node: Chain, worlds: Worlds) -> Worlds:
+        left = self.run(node.left, worlds)
+        goes_on = frozenset(w for w in left if not w.ended and (w.status == ZERO) == (node.op == "&&"))
+        return (left - goes_on) | self.run(node.right, goes_on)
+
+    def _pipeline(self, node: Pipeline, worlds: Worlds) -> Worlds:
+        name = "PIPE {}".format
+        for index, item in enumerate(node.items):
+            after = self.run(item, worlds)
+            worlds = frozenset(w._replace(ended=False).keeping(name(index), w.status) for w in after)
+        if node.pipefail:
+            worlds = frozenset(w._replace(status=_rightmost(w, len(node.items))) for w in worlds)
+        return worlds
+
+    def _branch(self, node: Branch, worlds: Worlds) -> Worlds:
+        tested = self.run(node.condition, worlds)
+        yes = frozenset(w for w in tested if not w.ended and w.status == ZERO)
+        no = frozenset(w for w in tested if not w.ended and w.status != ZERO)
+        other = (
+            self.run(node.other, no)
+            if node.other is not None
+            else frozenset(w._replace(status=ZERO) for w in no)
+        )
+        return self.run(node.body, yes) | other | (tested - yes - no)
+
+    def _anything(self, node: Node, worlds: Worlds) -> Worlds:
+        """What runs elsewhere or any number of times: its checks may have gone any way."""
+        zero = isinstance(node, Loose) and node.zero
+        for at in places(node):
+            if (index := self.places.get(at)) is not None:
+                worlds = frozenset(
+                    w._replace(checks=(*w.checks[:index], how, *w.checks[index + 1 :]), kept=())
+                    for w in worlds
+                    for how in (NOT_RUN, GOOD, BAD)
+                )
+        statuses = (ZERO,) if zero else (ZERO, OTHER)
+        return frozenset(w._replace(status=s, kept=()) for w in worlds for s in statuses)
+
+
+def _rightmost(world: World, count: int) -> int:
+    kept = dict(world.kept)
+    parts = [kept.get(f"PIPE {index}", ZERO) for index in range(count)]
+    return next((status for status in reversed(parts) if status != ZERO), ZERO)
+
+
+def places(node: Node) -> Iterable[int]:
+    """The places of all commands in a node."""
+    stack: list[Node | None] = [node]
+    while stack:
+        match stack.pop():
+            case Command(at=at, inner=inner, script=script):
+                yield at
+                stack += [*inner, script]
+            case Sequence(items=items) | Pipeline(items=items) | Loose(items=items):
+                stack += items
+            case Chain(left=left, right=right):
+                stack += [left, right]
+            case Negated(item=item) | Group(item=item):
+                stack.append(item)
+            case Branch(condition=condition, body=body, other=other):
+                stack += [condition, body, other]
+            case None:
+                pass
+
+
+def status_of(word: str, world: World) -> int | None:
+    """The status that ``$?``, ``${PIPESTATUS[0]}`` or a variable set to one of them stands for.
+
+    >>> status_of("$?", World((), OTHER)) == OTHER, status_of("$HOME", World(()))
+    (True, None)
+    """
+    kept = dict(world.kept)
+    if _LAST_STATUS.fullmatch(word):
+        return world.status
+    if match := _PART_STATUS.fullmatch(word):
+        return kept.get(f"PIPE {match[1]}", world.status if match[1] == "0" else None)
+    if match := _NAMED_STATUS.fullmatch(word):
+        return kept.get(match[1] or match[2])
+    return None
+
+
+def _line_pattern(text: str, match: re.Match[str]) -> re.Pattern[str]:
+    """How an echoed status looks in the output: the words as they stand, a number for the variable."""
+
+    def literal(part: str) -> str:
+        pieces = re.split(r"\$(?:\{[^}]*\}|\w+|[?!@*#])", part.replace("\\n", ""))
+        return "[^\n]{0,80}?".join(re.escape(piece) for piece in pieces)
+
+    before, after = literal(text[: match.start()]), literal(text[match.end() :])
+    return re.compile(rf"^{before}(\d{{1,3}}){after}[ \t\r]*$", re.MULTILINE)

@@ -1,0 +1,77 @@
+"""Which commands may write files of the working folder.
+
+Only a mark: such a command makes an earlier pass possibly stale and moves nothing. So the table
+is generous where in doubt (``cp``, ``npm install``), and still silent on what plainly writes
+nothing (``ls``, ``mkdir``, ``2>/dev/null``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from loopbook.evidence.shell import Command, Script, Words, parse, program_of
+from loopbook.evidence.shell_table import FILE_WRITERS, FIXERS, FORMATTERS, WRITING_SUBCOMMANDS
+
+#: With these a formatter or patcher only looks.
+_LOOKS = frozenset(
+    "--check --check-only --dry-run --diff --list-different -l -c --help --version --test --lint --verify-no-changes "
+    "--check-formatted --set-exit-if-changed -n --stat --output=none -d --cached --staged --soft --list".split()
+)
+_GIT_LOOKS = {"stash": frozenset({"list", "show"}), "submodule": frozenset({"status"}), "pr": frozenset()}
+
+
+def may_write(command: Command) -> bool:
+    """Whether a simple command may write files, by its redirections or by what it is.
+
+    >>> [may_write(parse(c).commands[0]) for c in ("sed -i s/a/b/ f", "ls > /dev/null", "git stash pop", "ruff check")]
+    [True, False, True, False]
+    """
+    return any(redirect.writes for redirect in command.redirects) or any(
+        _writes(words) for words in command.levels if words
+    )
+
+
+def script_may_write(script: Script) -> bool:
+    """Whether anything in a line may write files."""
+    return any(redirect.writes for redirect in script.redirects) or any(map(may_write, script.commands))
+
+
+def line_may_write(line: str) -> bool:
+    """Whether a command line may write files.
+
+    >>> line_may_write("cat <<EOF > a.py\\nx\\nEOF"), line_may_write("echo 'a > b'")
+    (True, False)
+    """
+    return script_may_write(parse(line))
+
+
+def _writes(words: Words) -> bool:
+    program, args = program_of(words[0]), words[1:]
+    names = {arg.split("=")[0] for arg in args}
+    first = next((arg for arg in args if not arg.startswith(("-", "+"))), "")
+    if program in FIXERS and _fixes(FIXERS[program], names):
+        return True
+    if program in FORMATTERS and (not FORMATTERS[program] or first in FORMATTERS[program]):
+        return not _LOOKS & names
+    if first in WRITING_SUBCOMMANDS.get(program, frozenset()):
+        return not _only_looks(program, first, args)
+    return program in FILE_WRITERS and not _LOOKS & {"--dry-run", "--help", "--version"} & names
+
+
+def _fixes(options: frozenset[str], names: set[str]) -> bool:
+    """An option of the table, also with a suffix in one word (``-i.bak``, ``-pi.orig``)."""
+    return any(
+        name in options or (re.match(r"-p?i", name) and not name.startswith("--") and "-i" in options)
+        for name in names
+    )
+
+
+def _only_looks(program: str, first: str, args: Words) -> bool:
+    if program == "git":
+        following = next((arg for arg in args[args.index(first) + 1 :] if not arg.startswith("-")), "")
+        if first in _GIT_LOOKS:
+            return following in _GIT_LOOKS[first]
+        if first == "checkout" and "-b" in args:
+            return True
+        return bool({"--stat", "--check", "--soft", "--dry-run", "-n", "--cached", "--abort"} & set(args))
+    return program == "gh" and "checkout" not in args
