@@ -21,6 +21,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from loopbook.events import Outcome, Scope
 from loopbook.evidence.calls import CallResult
 from loopbook.evidence.closing_table import CLOSINGS, NEVER_STARTED
 from loopbook.evidence.runner_table import VOID, Runner
@@ -35,10 +36,11 @@ from loopbook.evidence.runners import (
     rows_for,
     together,
 )
-from loopbook.evidence.shell import Command, Script, parse, program_of
+from loopbook.evidence.shell import parse
+from loopbook.evidence.shell_tree import Command, Script
 from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World
+from loopbook.evidence.wrappers import program_of
 from loopbook.evidence.writes import script_may_write
-from loopbook.events import Outcome, Scope
 
 Sureness = Literal["yes", "no", "unsure"]
 
@@ -274,7 +276,9 @@ class _Ends:
 
     def ways(self, index: int) -> frozenset[int]:
         """How a check can have gone, also by what the other checks' closing lines say."""
-        if self.checks[index].at < 0 or (len(self.reading.open) > 1 and self.checks[index].at in self.reading.open):
+        if self.checks[index].at < 0 or (
+            len(self.reading.open) > 1 and self.checks[index].at in self.reading.open
+        ):
             return frozenset({GOOD, BAD})
         fitting = self.worlds(index)
         _, _, slot = self._abstract(index)
@@ -295,7 +299,7 @@ class _Ends:
         given: list[tuple[Closed, ...]] = []
         for index, rows in enumerate(wanted):
             found = closed(self.lines, rows)
-            sharing = [i for i, other in enumerate(wanted) if {r for r in other} & {one.row for one in found}]
+            sharing = [i for i, other in enumerate(wanted) if set(other) & {one.row for one in found}]
             given.append(found if len(sharing) <= 1 else self._dealt(index, sharing, _runs(found)))
         return tuple(given)
 
@@ -323,7 +327,7 @@ class _Ends:
             return None
         outcome, by = self._weighed(index, ways, said)
         masked = self.masked(index)
-        code = self._code(index, ways, masked) if by == "exit" or ways in ({GOOD}, {BAD}) else None
+        code = self._code(index, ways) if by == "exit" or ways in ({GOOD}, {BAD}) else None
         name = self.said[index][-1].row.name if said and check.runner is None else None
         return CheckOutcome(
             check.scope, check.command, outcome, code, masked and by != "exit", by,
@@ -346,7 +350,7 @@ class _Ends:
     def _void(self, index: int, said: Verdict | None) -> bool:
         """Whether a nonzero exit says only that nothing was checked."""
         runner = self.checks[index].runner
-        code = self._code(index, frozenset({BAD}), masked=False)
+        code = self._code(index, frozenset({BAD}))
         levels = self.reading.script.commands[self.checks[index].at].levels
         timed = any(words and program_of(words[0]) in ("timeout", "gtimeout") for words in levels)
         if code is not None and (code in VOID or (timed and code == 124)):
@@ -357,7 +361,7 @@ class _Ends:
             NEVER_STARTED.search(line) for line in self.lines
         )
 
-    def _code(self, index: int, ways: frozenset[int], masked: bool) -> int | None:
+    def _code(self, index: int, ways: frozenset[int]) -> int | None:
         """The check's own exit code, where the line's is its own or it was printed."""
         if ways == {GOOD}:
             return 0

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal, NamedTuple
 
+from loopbook.events import Scope
 from loopbook.evidence.closing_table import CLOSINGS, Closing
 from loopbook.evidence.runner_table import NAMES, NEVER, OPTIONS, RUNNERS, Options, Runner
-from loopbook.evidence.shell import Words, program_of
 from loopbook.evidence.shell_table import (
     FORMATTERS,
     MAY_CHECK,
@@ -24,8 +24,9 @@ from loopbook.evidence.shell_table import (
     PLAIN_WRAPPERS,
     READERS,
 )
+from loopbook.evidence.shell_tree import Words
 from loopbook.evidence.text import tidy_output
-from loopbook.events import Scope
+from loopbook.evidence.wrappers import program_of
 
 Verdict = Literal["pass", "fail", "nothing"]
 
@@ -216,7 +217,9 @@ def _name(token: str) -> re.Pattern[str]:
 
 @cache
 def _word(token: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{token})" if re.search(r"[\\(\[]", token) else "|".join(map(re.escape, token.split("|"))))
+    return re.compile(
+        f"(?:{token})" if re.search(r"[\\(\[]", token) else "|".join(map(re.escape, token.split("|")))
+    )
 
 
 def _has_option(token: str, args: Words) -> bool:

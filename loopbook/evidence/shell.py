@@ -16,122 +16,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 import tree_sitter
 import tree_sitter_bash
 
-from loopbook.evidence.shell_table import INLINE_SCRIPTS, WRAPPERS, Wrapper
+from loopbook.evidence.shell_tree import (
+    Branch,
+    Chain,
+    Command,
+    Group,
+    Loose,
+    Negated,
+    Node,
+    Pipeline,
+    Redirect,
+    Script,
+    Sequence,
+    Words,
+)
+from loopbook.evidence.wrappers import inline_script, unfolded
 
 #: Above these a line is broken: characters, open brackets, nested nodes, commands, parser steps.
 MAX_CHARS, MAX_OPEN, MAX_DEPTH, MAX_COMMANDS, MAX_STEPS = 64_000, 60, 60, 300, 300
 MAX_HEREDOCS = 20
 TEXT_CHARS = 1_000
-
-Words = tuple[str, ...]
-
-
-class Redirect(NamedTuple):
-    """A redirection to or from a file: ``op`` as written (``>``, ``>>``, ``2>``, ``&>``, ``<``)."""
-
-    op: str
-    target: str
-
-    @property
-    def writes(self) -> bool:
-        """Whether it may create or change a file: no input, no descriptor, no device.
-
-        >>> Redirect("2>", "/dev/null").writes, Redirect(">>", "log").writes
-        (False, True)
-        """
-        return ">" in self.op and not re.match(r"&?\d+$|-$|/dev/", self.target)
-
-
-class Command(NamedTuple):
-    """A simple command. ``at`` is its place among the line's commands.
-
-    ``levels`` are its words without and within wrappers, outermost first; ``exact`` is false
-    where a wrapper (``xargs``) gives an exit code of its own. ``env`` are assignments before it.
-    ``inner`` are the command substitutions in its words, ``script`` what ``bash -c`` runs.
-    """
-
-    at: int
-    levels: tuple[Words, ...]
-    text: str = ""
-    env: Words = ()
-    redirects: tuple[Redirect, ...] = ()
-    exact: bool = True
-    inner: tuple[Node, ...] = ()
-    script: Node | None = None
-
-    @property
-    def words(self) -> Words:
-        """The words inside all wrappers: what runs in the end."""
-        return self.levels[-1]
-
-
-class Sequence(NamedTuple):
-    """Statements one after another; ``strict`` tells for each whether ``set -e`` holds there."""
-
-    items: tuple[Node, ...]
-    strict: tuple[bool, ...]
-
-
-class Chain(NamedTuple):
-    """``left && right`` or ``left || right``."""
-
-    op: str
-    left: Node
-    right: Node
-
-
-class Pipeline(NamedTuple):
-    """``a | b | c``, with or without ``pipefail`` in force."""
-
-    items: tuple[Node, ...]
-    pipefail: bool
-
-
-class Negated(NamedTuple):
-    """``! item``."""
-
-    item: Node
-
-
-class Group(NamedTuple):
-    """A subshell: ``exit`` in it ends only the group."""
-
-    item: Node
-
-
-class Branch(NamedTuple):
-    """``if condition; then body; else other; fi``."""
-
-    condition: Node
-    body: Node
-    other: Node | None
-
-
-class Loose(NamedTuple):
-    """Items that run any number of times, or elsewhere: loops, functions, ``&``.
-
-    ``zero``: as a whole it succeeds whatever they do.
-    """
-
-    items: tuple[Node, ...]
-    zero: bool = False
-
-
-Node = Command | Sequence | Chain | Pipeline | Negated | Group | Branch | Loose
-
-
-class Script(NamedTuple):
-    """A whole line: its tree, its simple commands and redirections in source order."""
-
-    node: Node
-    commands: tuple[Command, ...]
-    redirects: tuple[Redirect, ...] = ()
-    broken: bool = False
 
 
 def parse(line: str) -> Script:
@@ -378,9 +286,7 @@ class _Reader:
         if (inline := inline_script(levels[-1])) is not None:
             script = self.nested(inline, depth)
         self._options(levels[-1])
-        command = Command(
-            at, levels, " ".join(text.split())[:TEXT_CHARS], env, (), exact, inner, script
-        )
+        command = Command(at, levels, " ".join(text.split())[:TEXT_CHARS], env, (), exact, inner, script)
         self.commands[at] = command
         return command
 
@@ -458,90 +364,3 @@ class _Reader:
                 self.redirects.append(self.redirect(node))
             stack.extend(reversed(node.children))
         return Script(Loose(()), tuple(self.ordered()), tuple(self.redirects), broken=True)
-
-
-# --- wrappers -------------------------------------------------------------------------------
-
-
-def program_of(word: str) -> str:
-    """A program's bare name.
-
-    >>> program_of("./node_modules/.bin/jest"), program_of("/usr/bin/python3.12"), program_of("gradlew.bat")
-    ('jest', 'python', 'gradle')
-    """
-    name = re.split(r"[/\\]", word)[-1]
-    name = re.sub(r"\.(?:exe|cmd|bat|ps1)$", "", name, flags=re.IGNORECASE)
-    if re.match(r"(?:python|pypy)[\d.]*$|py$", name):
-        return "python"
-    return {"gradlew": "gradle", "mvnw": "mvn", "mvnd": "mvn", "py.test": "pytest"}.get(name, name)
-
-
-def unfolded(words: Words) -> tuple[tuple[Words, ...], bool]:
-    """The words outside and inside each wrapper, and whether the exit code stays the inner one's.
-
-    >>> unfolded(("env", "A=1", "timeout", "-k", "5", "60", "uv", "run", "pytest", "-q"))[0][-1]
-    ('pytest', '-q')
-    >>> unfolded(("git", "status"))
-    ((('git', 'status'),), True)
-    """
-    levels = [words]
-    exact = True
-    while len(levels) < 12 and (step := _unwrapped(levels[-1])) is not None:
-        inner, wrapper = step
-        levels.append(inner)
-        exact = exact and wrapper.exact
-    return tuple(levels), exact
-
-
-def _unwrapped(words: Words) -> tuple[Words, Wrapper] | None:
-    if not words:
-        return None
-    for wrapper in WRAPPERS.get(program_of(words[0]), ()):
-        rest = _after(words[1:], wrapper)
-        if rest is not None and rest:
-            return rest, wrapper
-    return None
-
-
-def _after(words: Words, wrapper: Wrapper) -> Words | None:
-    """What a wrapper runs: behind its subcommand, options, assignments and own arguments."""
-    wanted = list(wrapper.sub)
-    skip = wrapper.skip
-    position = 0
-    while position < len(words):
-        word = words[position]
-        if word == wrapper.marker:
-            return words[position + 1 :] if not wanted else None
-        if wanted and word in wanted[0].split("|"):
-            wanted.pop(0)
-        elif word in wrapper.takes:
-            position += 1
-        elif word.startswith("-") and word != "-":
-            if word in wrapper.stops:
-                return None
-        elif wanted:
-            return None
-        elif skip:
-            skip -= 1
-        elif not (wrapper.marked or ("=" in word and wrapper.assigns)):
-            return words[position:]
-        position += 1
-    return None
-
-
-def inline_script(words: Words) -> str | None:
-    """The script in ``bash -c SCRIPT`` (also ``sh -lc``, ``eval``), if it is one.
-
-    >>> inline_script(("bash", "-lc", "npm test; true"))
-    'npm test; true'
-    """
-    if not words or program_of(words[0]) not in INLINE_SCRIPTS:
-        return None
-    if words[0] == "eval":
-        return " ".join(words[1:])
-    for position, word in enumerate(words[1:], 1):
-        if re.match(r"-[a-z]*c[a-z]*$", word) and position + 1 < len(words):
-            return words[position + 1]
-        if not word.startswith("-") and word not in ("pipefail", "errexit"):
-            return None
-    return None

@@ -25,12 +25,15 @@ class Wrapper(NamedTuple):
     exact: bool = True
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text as a set: how the tables are written."""
+    return frozenset(text.split())
+
+
 def _row(
     sub: str = "", takes: str = "", stops: str = "", skip: int = 0, marker: str = "--", **more: bool
 ) -> Wrapper:
-    return Wrapper(
-        tuple(sub.split()), frozenset(takes.split()), frozenset(stops.split()), skip, marker=marker, **more
-    )
+    return Wrapper(tuple(sub.split()), word_set(takes), word_set(stops), skip, marker=marker, **more)
 
 
 _UV_TAKES = (
@@ -83,7 +86,8 @@ WRAPPERS: Mapping[str, tuple[Wrapper, ...]] = {
     "conda": (_row("run", takes="-n --name -p --prefix --cwd"),),
     "mamba": (_row("run", takes="-n --name -p --prefix --cwd"),),
     "micromamba": (_row("run", takes="-n --name -p --prefix"),),
-    "node": (_row(takes="-r --require --import --loader --env-file", stops="-e -p -c --eval --print --check --test"),),
+    "node": (_row(
+        takes="-r --require --import --loader --env-file", stops="-e -p -c --eval --print --check --test"),),
     "npx": (_row(takes=_NPX_TAKES, stops="-c --call"),),
     "bunx": (_row(takes="-p --package"),),
     "npm": (_row("exec|x", takes=_NPX_TAKES, stops="-c --call"),),
@@ -105,7 +109,8 @@ WRAPPERS: Mapping[str, tuple[Wrapper, ...]] = {
     "rtx": (_row("exec|x", marked=True),),
     "direnv": (_row("exec", skip=1),),
     "devbox": (_row("run", marked=False),),
-    "nix": (_row("develop|shell", marker="-c", marked=True), _row("develop|shell", marker="--command", marked=True)),
+    "nix": (_row("develop|shell", marker="-c", marked=True), _row(
+        "develop|shell", marker="--command", marked=True)),
     "fvm": (_row(stops="--version"),),
     "xcrun": (_row(takes="--sdk --toolchain"),),
     "symfony": (_row("php"), _row("run")),
@@ -121,51 +126,60 @@ WRAPPERS: Mapping[str, tuple[Wrapper, ...]] = {
 }  # fmt: skip
 
 #: Wrappers of plain programs; the others look names up in a project of their own.
-PLAIN_WRAPPERS = frozenset(
-    "env time timeout gtimeout nice ionice nohup setsid sudo doas command builtin exec stdbuf unbuffer chronic "
-    "caffeinate flock taskset xargs".split()
+PLAIN_WRAPPERS = word_set(
+    "env time timeout gtimeout nice ionice nohup setsid sudo doas command builtin exec stdbuf unbuffer "
+    "chronic "
+    "caffeinate flock taskset xargs"
 )
 
 #: Programs that run a script handed to them as an argument.
 INLINE_SCRIPTS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval"})
 
 #: Programs that only show or shape text: what they print proves nothing about a run.
-READERS = frozenset(
-    "cat tac head tail less more bat nl echo printf grep egrep fgrep rg ag ack zgrep zcat sed awk gawk mawk jq yq "
-    "wc sort uniq cut tr tee column paste join comm fold fmt rev diff cmp colordiff strings od xxd hexdump file "
+READERS = word_set(
+    "cat tac head tail less more bat nl echo printf grep egrep fgrep rg ag ack zgrep zcat sed awk gawk "
+    "mawk jq yq "
+    "wc sort uniq cut tr tee column paste join comm fold fmt rev diff cmp colordiff strings od xxd hexdump "
+    "file "
     "stat ls tree du df pwd basename dirname realpath readlink true false : test [ type which whereis whoami "
     "id date uname hostname env printenv seq expr bc cal sleep clear history md5sum sha1sum sha256sum cksum "
-    "base64 tput yes cd pushd popd dirs".split()
+    "base64 tput yes cd pushd popd dirs"
 )
 
 #: Programs known to be no check, besides the readers: files, processes, settings, network.
-NO_CHECKS = frozenset(
-    "mkdir rmdir rm cp mv ln touch chmod chown install truncate mktemp rsync scp tar zip unzip gzip gunzip xz "
+NO_CHECKS = word_set(
+    "mkdir rmdir rm cp mv ln touch chmod chown install truncate mktemp rsync scp tar zip unzip gzip gunzip "
+    "xz "
     "split patch kill pkill killall ps pgrep top htop lsof jobs wait fg bg disown nproc free uptime "
-    "export unset set shopt declare typeset local readonly alias unalias source . umask ulimit trap return exit "
-    "break continue shift read let exec git gh glab hub hg svn jj curl wget http dig nslookup ping nc netstat ss "
-    "ssh-keygen ssh-add apt apt-get brew yum dnf apk pacman snap pip pip3 virtualenv venv pyenv nvm n fnm volta "
+    "export unset set shopt declare typeset local readonly alias unalias source . umask ulimit trap return "
+    "exit "
+    "break continue shift read let exec git gh glab hub hg svn jj curl wget http dig nslookup ping nc "
+    "netstat ss "
+    "ssh-keygen ssh-add apt apt-get brew yum dnf apk pacman snap pip pip3 virtualenv venv pyenv nvm n fnm "
+    "volta "
     "gem rbenv sdkman systemctl service journalctl launchctl crontab xdg-open open pbcopy pbpaste say "
     "psql mysql sqlite3 redis-cli createdb dropdb fd locate code vim vi nano ed tmux screen "
-    "vercel netlify heroku flyctl fly aws gcloud az terraform pulumi helm docker docker-compose podman kubectl "
-    "adb xset loopbook ipconfig ifconfig ip".split()
+    "vercel netlify heroku flyctl fly aws gcloud az terraform pulumi helm docker docker-compose podman "
+    "kubectl "
+    "adb xset loopbook ipconfig ifconfig ip"
 )
 
 #: Programs of which some subcommands are known to be no check (the others may be anything).
 NO_CHECK_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
-    program: frozenset(words.split())
+    program: word_set(words)
     for program, words in {
-        "npm": "install i ci add uninstall remove rm update up ls list outdated view info show init create audit "
-               "fund link unlink config get set whoami login logout version pack publish prune dedupe search "
-               "explain why root prefix bin cache help pkg",
-        "pnpm": "install i add remove rm update up ls list outdated why init create config store fetch import "
-                "prune link unlink view info root bin patch",
-        "yarn": "install add remove upgrade up list why info init create config cache global link unlink import "
-                "outdated set plugin",
+        "npm": "install i ci add uninstall remove rm update up ls list outdated view info show init "
+               "create audit fund link unlink config get set whoami login logout version pack publish "
+               "prune dedupe search explain why root prefix bin cache help pkg",
+        "pnpm": "install i add remove rm update up ls list outdated why init create config store fetch "
+                "import prune link unlink view info root bin patch",
+        "yarn": "install add remove upgrade up list why info init create config cache global link unlink "
+                "import outdated set plugin",
         "bun": "install i add remove rm update link unlink init create pm upgrade outdated",
         "deno": "install add remove cache info upgrade init types doc completions",
         "uv": "sync add remove lock pip venv tool python cache init tree export self version",
-        "poetry": "install add remove update lock show env config init new self cache export check search version",
+        "poetry": "install add remove update lock show env config init new self cache export check "
+                  "search version",
         "pipenv": "install uninstall lock sync update graph",
         "pdm": "install add remove update lock sync list info init config use export",
         "rye": "sync add remove lock init pin show list",
@@ -173,10 +187,11 @@ NO_CHECK_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "cargo": "add remove rm new init fetch update metadata tree search install uninstall login owner "
                  "generate-lockfile vendor locate-project pkgid version clean",
         "go": "mod get env list doc version work clean fmt generate install tool telemetry",
-        "mix": "deps.get deps.update deps.clean deps.tree deps.unlock deps local.hex local.rebar archive.install new "
-               "phx.new phx.routes phx.gen.secret ecto.create ecto.migrate ecto.drop ecto.rollback ecto.setup "
-               "ecto.reset ecto.gen.migration ecto.migrations hex.info hex.outdated help clean ash.codegen "
-               "ash.setup ash.migrate usage_rules.docs usage_rules.search.docs igniter.install",
+        "mix": "deps.get deps.update deps.clean deps.tree deps.unlock deps local.hex local.rebar "
+               "archive.install new phx.new phx.routes phx.gen.secret ecto.create ecto.migrate ecto.drop "
+               "ecto.rollback ecto.setup ecto.reset ecto.gen.migration ecto.migrations hex.info "
+               "hex.outdated help clean ash.codegen ash.setup ash.migrate usage_rules.docs "
+               "usage_rules.search.docs igniter.install",
         "bundle": "install add update lock list show info outdated config init clean",
         "composer": "install require remove update dump-autoload dumpautoload show info outdated init config",
         "dotnet": "restore new add remove list nuget sln tool clean workload --version --info --list-sdks",
@@ -189,7 +204,8 @@ NO_CHECK_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "mvn": "dependency:tree dependency:resolve help:effective-pom clean",
         "make": "clean install help",
         "nix": "flake search profile store",
-        "rails": "routes generate g destroy db:migrate db:create db:seed db:rollback db:setup credentials:edit",
+        "rails": "routes generate g destroy db:migrate db:create db:seed db:rollback db:setup "
+                 "credentials:edit",
         "rake": "routes db:migrate db:create db:seed db:rollback db:setup -T",
         "bd": "ready list show create update close sync dep init stats reopen blocked",
     }.items()
@@ -210,15 +226,21 @@ MAY_CHECK: Mapping[str, frozenset[str]] = {
 FORMATTERS: Mapping[str, frozenset[str]] = {
     **{
         program: frozenset()
-        for program in "black isort prettier yapf autopep8 autoflake pyupgrade gofmt goimports gofumpt golines rustfmt "
-        "shfmt clang-format php-cs-fixer pint swiftformat stylua nixfmt google-java-format scalafmt standardjs "
-        "docformatter add-trailing-comma taplo cmake-format ormolu fourmolu prettierd buildifier".split()
+        for program in word_set(
+            "black isort prettier yapf autopep8 autoflake pyupgrade gofmt goimports gofumpt golines rustfmt "
+        "shfmt clang-format php-cs-fixer pint swiftformat stylua nixfmt google-java-format scalafmt "
+        "standardjs "
+        "docformatter add-trailing-comma taplo cmake-format ormolu fourmolu prettierd buildifier"
+        )
     },
     **{
-        program: frozenset(words.split())
+        program: word_set(words)
         for program, words in {
-            "ruff": "format", "cargo": "fmt fix", "mix": "format", "biome": "format", "deno": "fmt", "dart": "format fix",
-            "terraform": "fmt", "dprint": "fmt", "dotnet": "format", "gleam": "format", "forge": "fmt", "buf": "format",
+            "ruff": "format", "cargo": "fmt fix", "mix": "format", "biome": "format", "deno": "fmt",
+            "dart": "format "
+                                                                                                             "fix",
+            "terraform": "fmt", "dprint": "fmt", "dotnet": "format", "gleam": "format", "forge": "fmt",
+            "buf": "format",
             "swift-format": "format", "go": "fmt fix", "zig": "fmt", "uv": "format", "rome": "format",
         }.items()
     },
@@ -226,42 +248,53 @@ FORMATTERS: Mapping[str, frozenset[str]] = {
 
 #: Programs whose files are written by an option; the value names the options.
 FIXERS: Mapping[str, frozenset[str]] = {
-    program: frozenset(words.split())
+    program: word_set(words)
     for program, words in {
         "ruff": "--fix --fix-only --unsafe-fixes", "eslint": "--fix", "oxlint": "--fix", "stylelint": "--fix",
-        "biome": "--write --fix --apply --apply-unsafe", "rubocop": "-a -A --autocorrect --autocorrect-all --fix",
+        "biome": "--write --fix --apply --apply-unsafe", "rubocop": "-a -A --autocorrect "
+                                                                    "--autocorrect-all --fix",
         "standard": "--fix", "xo": "--fix", "standardrb": "--fix", "golangci-lint": "--fix", "cargo": "--fix",
         "sed": "-i --in-place", "gsed": "-i --in-place", "perl": "-i -pi", "ruby": "-i -pi", "awk": "-i",
         "gofmt": "-w", "goimports": "-w", "shfmt": "-w", "markdownlint": "--fix -f", "ktlint": "-F --format",
         "swiftlint": "--fix", "tsc": "--build -b", "pytest": "--snapshot-update --inline-snapshot",
-        "jest": "-u --updateSnapshot --ci=false", "vitest": "-u --update", "phpcbf": "", "clang-tidy": "--fix -fix",
+        "jest": "-u --updateSnapshot", "vitest": "-u --update", "clang-tidy": "--fix "
+                                                                                                       "-fix",
         "codespell": "-w --write-changes", "typos": "-w --write-changes", "mix": "--fix",
     }.items()
 }  # fmt: skip
 
 #: Programs that write the files they are given, whatever their options.
-FILE_WRITERS = frozenset(
+FILE_WRITERS = word_set(
     "tee cp mv rm ln install truncate patch rsync unzip gunzip dd phpcbf sponge codemod jscodeshift 2to3 "
-    "ast-grep comby protoc sqlc openapi-generator".split()
+    "ast-grep comby protoc sqlc openapi-generator"
 )
 
 #: Subcommands that write files of the working folder; for the others nothing of it changes.
 WRITING_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
-    program: frozenset(words.split())
+    program: word_set(words)
     for program, words in {
-        "git": "apply am checkout switch restore stash reset merge rebase pull cherry-pick revert clean rm mv "
-               "submodule sparse-checkout read-tree checkout-index filter-branch",
+        "git": "apply am checkout switch restore stash reset merge rebase pull cherry-pick revert clean "
+               "rm mv submodule sparse-checkout read-tree checkout-index filter-branch",
         "npm": "install i ci add uninstall remove rm update up dedupe link version init pkg",
-        "pnpm": "install i add remove rm update up init patch", "yarn": "install add remove upgrade up init set",
-        "bun": "install i add remove rm update init", "uv": "sync add remove lock init", "pip": "install uninstall",
+        "pnpm": "install i add remove rm update up init patch", "yarn": "install add remove upgrade up "
+                                                                        "init set",
+        "bun": "install i add remove rm update init", "uv": "sync add remove lock init", "pip": "install "
+                                                                                                "uninstall",
         "poetry": "install add remove update lock init new", "cargo": "add remove rm update new init fix",
-        "go": "mod get generate fix", "bundle": "install add update", "composer": "install require remove update",
-        "mix": "deps.get deps.update ash.codegen ecto.gen.migration phx.gen.html phx.gen.live phx.gen.context "
-               "phx.gen.schema gettext.extract gettext.merge igniter.install ash.gen.resource",
-        "rails": "generate g destroy d db:migrate db:rollback db:schema:dump", "jj": "restore abandon rebase squash new edit undo",
+        "go": "mod get generate fix", "bundle": "install add update", "composer": "install require "
+                                                                                  "remove update",
+        "mix": "deps.get deps.update ash.codegen ecto.gen.migration phx.gen.html phx.gen.live "
+               "phx.gen.context phx.gen.schema gettext.extract gettext.merge igniter.install "
+               "ash.gen.resource",
+        "rails": "generate g destroy d db:migrate db:rollback db:schema:dump", "jj": "restore abandon "
+                                                                                     "rebase squash new "
+                                                                                     "edit undo",
         "hg": "update revert pull import", "svn": "update revert patch merge", "terraform": "init",
-        "prisma": "generate migrate format", "alembic": "revision", "django-admin": "startapp startproject makemigrations",
-        "manage.py": "makemigrations startapp", "artisan": "make:model make:migration make:controller migrate",
+        "prisma": "generate migrate format", "alembic": "revision", "django-admin": "startapp "
+                                                                                    "startproject "
+                                                                                    "makemigrations",
+        "manage.py": "makemigrations startapp", "artisan": "make:model make:migration make:controller "
+                                                           "migrate",
         "dotnet": "new add remove", "flutter": "create pub", "swift": "package", "gh": "pr",
     }.items()
 }  # fmt: skip

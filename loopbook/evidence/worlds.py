@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from loopbook.evidence.shell import (
+from loopbook.evidence.shell_table import word_set
+from loopbook.evidence.shell_tree import (
     Branch,
     Chain,
     Command,
@@ -38,14 +39,17 @@ MAX_WORLDS = 1_500
 MAX_SHOWN, SHOWN_CHARS, SHOWN_VARIABLES = 6, 160, 3
 
 #: Programs whose status is taken for zero: they do not take the blame for a line.
-BLAMELESS = frozenset(
-    "echo printf true : export set source . cd pushd popd pwd date tail head tee sleep wc sort uniq sed awk cut "
-    "tr tput column unset shopt umask ulimit alias clear trap".split()
+BLAMELESS = word_set(
+    "echo printf true : export set source . cd pushd popd pwd date tail head tee sleep wc sort uniq sed "
+    "awk cut "
+    "tr tput column unset shopt umask ulimit alias clear trap"
 )
 _LAST_STATUS = re.compile(r"\$(?:\?|\{\?\})|\$LASTEXITCODE", re.IGNORECASE)
 _PART_STATUS = re.compile(r"\$\{PIPESTATUS\[(\d)\]\}")
 _NAMED_STATUS = re.compile(r"\$(?:\{([A-Za-z_]\w{0,40})\}|([A-Za-z_]\w{0,40}))")
-_ANY_STATUS = re.compile(f"{_LAST_STATUS.pattern}|{_PART_STATUS.pattern}|{_NAMED_STATUS.pattern}", re.IGNORECASE)
+_ANY_STATUS = re.compile(
+    f"{_LAST_STATUS.pattern}|{_PART_STATUS.pattern}|{_NAMED_STATUS.pattern}", re.IGNORECASE
+)
 
 
 class World(NamedTuple):
@@ -137,9 +141,7 @@ class Line:
         index = self.places[node.at]
         bad = index if node.exact else OTHER
         return frozenset(
-            world._replace(
-                checks=(*world.checks[:index], how, *world.checks[index + 1 :]), status=status
-            )
+            world._replace(checks=(*world.checks[:index], how, *world.checks[index + 1 :]), status=status)
             for world in worlds
             for how, status in ((GOOD, ZERO), (BAD, bad))
         )
@@ -195,8 +197,12 @@ class Line:
             if strict:
                 # `set -e` passes over what && and || have tested: there both ways stay open.
                 ended = frozenset(w._replace(ended=True) for w in worlds if w.status != ZERO)
-                stays = worlds if isinstance(item, Chain) else frozenset(
-                    w for w in worlds if w.status == ZERO or w.ended or isinstance(item, Negated)
+                stays = (
+                    worlds
+                    if isinstance(item, Chain)
+                    else frozenset(
+                        w for w in worlds if w.status == ZERO or w.ended or isinstance(item, Negated)
+                    )
                 )
                 worlds = ended | stays
         return worlds

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 
-from loopbook.evidence.shell import Command, Script, Words, parse, program_of
-from loopbook.evidence.shell_table import FILE_WRITERS, FIXERS, FORMATTERS, WRITING_SUBCOMMANDS
+from loopbook.evidence.shell import parse
+from loopbook.evidence.shell_table import FILE_WRITERS, FIXERS, FORMATTERS, WRITING_SUBCOMMANDS, word_set
+from loopbook.evidence.shell_tree import Command, Script, Words
+from loopbook.evidence.wrappers import program_of
 
 #: With these a formatter or patcher only looks.
-_LOOKS = frozenset(
-    "--check --check-only --dry-run --diff --list-different -l -c --help --version --test --lint --verify-no-changes "
-    "--check-formatted --set-exit-if-changed -n --stat --output=none -d --cached --staged --soft --list".split()
+_LOOKS = word_set(
+    "--check --check-only --dry-run --diff --list-different -l -c --help --version --test --lint "
+    "--verify-no-changes "
+    "--check-formatted --set-exit-if-changed -n --stat --output=none -d --cached --staged --soft --list"
 )
 _GIT_LOOKS = {"stash": frozenset({"list", "show"}), "submodule": frozenset({"status"}), "pr": frozenset()}
 
@@ -23,8 +26,8 @@ _GIT_LOOKS = {"stash": frozenset({"list", "show"}), "submodule": frozenset({"sta
 def may_write(command: Command) -> bool:
     """Whether a simple command may write files, by its redirections or by what it is.
 
-    >>> [may_write(parse(c).commands[0]) for c in ("sed -i s/a/b/ f", "ls > /dev/null", "git stash pop", "ruff check")]
-    [True, False, True, False]
+    >>> [may_write(parse(c).commands[0]) for c in ("sed -i s/a/b/ f", "git stash pop", "ls > /dev/null")]
+    [True, True, False]
     """
     return any(redirect.writes for redirect in command.redirects) or any(
         _writes(words) for words in command.levels if words

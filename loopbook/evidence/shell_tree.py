@@ -1,0 +1,111 @@
+"""A command line as a small tree: the node types that ``shell`` reads it into."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+Words = tuple[str, ...]
+
+
+class Redirect(NamedTuple):
+    """A redirection to or from a file: ``op`` as written (``>``, ``>>``, ``2>``, ``&>``, ``<``)."""
+
+    op: str
+    target: str
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may create or change a file: no input, no descriptor, no device.
+
+        >>> Redirect("2>", "/dev/null").writes, Redirect(">>", "log").writes
+        (False, True)
+        """
+        return ">" in self.op and not re.match(r"&?\d+$|-$|/dev/", self.target)
+
+
+class Command(NamedTuple):
+    """A simple command. ``at`` is its place among the line's commands.
+
+    ``levels`` are its words without and within wrappers, outermost first; ``exact`` is false
+    where a wrapper (``xargs``) gives an exit code of its own. ``env`` are assignments before it.
+    ``inner`` are the command substitutions in its words, ``script`` what ``bash -c`` runs.
+    """
+
+    at: int
+    levels: tuple[Words, ...]
+    text: str = ""
+    env: Words = ()
+    redirects: tuple[Redirect, ...] = ()
+    exact: bool = True
+    inner: tuple[Node, ...] = ()
+    script: Node | None = None
+
+    @property
+    def words(self) -> Words:
+        """The words inside all wrappers: what runs in the end."""
+        return self.levels[-1]
+
+
+class Sequence(NamedTuple):
+    """Statements one after another; ``strict`` tells for each whether ``set -e`` holds there."""
+
+    items: tuple[Node, ...]
+    strict: tuple[bool, ...]
+
+
+class Chain(NamedTuple):
+    """``left && right`` or ``left || right``."""
+
+    op: str
+    left: Node
+    right: Node
+
+
+class Pipeline(NamedTuple):
+    """``a | b | c``, with or without ``pipefail`` in force."""
+
+    items: tuple[Node, ...]
+    pipefail: bool
+
+
+class Negated(NamedTuple):
+    """``! item``."""
+
+    item: Node
+
+
+class Group(NamedTuple):
+    """A subshell: ``exit`` in it ends only the group."""
+
+    item: Node
+
+
+class Branch(NamedTuple):
+    """``if condition; then body; else other; fi``."""
+
+    condition: Node
+    body: Node
+    other: Node | None
+
+
+class Loose(NamedTuple):
+    """Items that run any number of times, or elsewhere: loops, functions, ``&``.
+
+    ``zero``: as a whole it succeeds whatever they do.
+    """
+
+    items: tuple[Node, ...]
+    zero: bool = False
+
+
+Node = Command | Sequence | Chain | Pipeline | Negated | Group | Branch | Loose
+
+
+class Script(NamedTuple):
+    """A whole line: its tree, its simple commands and redirections in source order."""
+
+    node: Node
+    commands: tuple[Command, ...]
+    redirects: tuple[Redirect, ...] = ()
+    broken: bool = False
