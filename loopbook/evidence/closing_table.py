@@ -32,7 +32,7 @@ _ANY = r""
 _N = r"[1-9]\d{0,6}"  # a number above zero
 
 
-def _row(
+def _row(  # noqa: PLR0917 - a row of a table reads by position
     name: str,
     scope: Scope,
     line: str,

@@ -117,10 +117,9 @@ def read_command(command: str, rules: Rules = DEFAULT) -> CommandReading:
     ('no', 'unsure')
     """
     script = parse(command)
-    writes = script_may_write(script)
     if script.broken:
         reads = bool(script.commands) and all(only_reads(c.levels) for c in script.commands)
-        return CommandReading(script, (), "unsure", writes, () if reads else (-1,))
+        return CommandReading(script, (), "unsure", script_may_write(script), () if reads else (-1,))
     checks: list[FoundCheck] = []
     unsure: list[int] = []
     for one in script.commands:
@@ -129,6 +128,7 @@ def read_command(command: str, rules: Rules = DEFAULT) -> CommandReading:
             checks.append(found)
         elif not found:
             unsure.append(one.at)
+    writes = script_may_write(script, [check.at for check in checks])
     sureness: Sureness = "yes" if checks else "unsure" if unsure else "no"
     return CommandReading(script, tuple(checks), sureness, writes, tuple(unsure))
 

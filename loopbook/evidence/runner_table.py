@@ -46,27 +46,33 @@ NEVER = frozenset({"--help", "-h", "--version", "-help", "-version", "help"})
 #: Exit codes that never speak for a check: not executable, not found, stopped by a signal.
 VOID = frozenset({126, 127, 129, 130, 131, 137, 141, 143})
 
+#: Names that only prepare, show or serve what is named in them.
+_PREPARES = (
+    "deps?|data|setup|fixtures?|db|env|images?|clean|watch|install|prepare|seed|reports?|gen|generate|create|list"
+    "|up|down|update|snapshots?|start|stop|serve|server|docs?|new|init|dev|open|upload|publish"
+)
+_NAMED = rf"(?!(?:.{{0,80}}[:._-])?(?:{_PREPARES})(?:[:._-]|$))(?:\+|[\w./@-]{{1,60}}[:_-])?"
+_MORE = r"(?:[:._-][\w:.-]{1,60})?"
+
 #: What a target or script of this name is for, whatever it runs.
 NAMES: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(rf"\+?(?:{pattern})", re.IGNORECASE)
+    name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "tests": r"(?:[\w./@-]{1,60}[:_-])?(?:tests?|specs?|unit|e2e|integration|pytest|jest|vitest|rspec"
-        r"|coverage)"
-        r"(?:[:._-](?!watch\b)[\w:.-]{1,60})?|verify|ci|(?:run[-_])tests?|testacc|check[-_]all",
-        "lint": r"(?:[\w./@-]{1,60}[:_-])?(?:lint|eslint|clippy|stylelint|rubocop|credo|vet)(?:[:._-][\w:.-]{1,60})?"
-        r"|lint.{1,30}",
-        "types": r"(?:[\w./@-]{1,60}[:_-])?(?:type-?checks?|types?|tsc|mypy|pyright|dialyzer)"
-        r"(?:[:._-](?:check|all)){0,2}"
+        "tests": rf"{_NAMED}(?:tests?|specs?|unit|e2e|integration|pytest|jest|vitest|rspec"
+        rf"|coverage|testacc){_MORE}"
+        r"|verify|ci|check[-_]all",
+        "lint": rf"{_NAMED}(?:lint|eslint|clippy|stylelint|rubocop|credo|vet){_MORE}|lint.{{1,30}}",
+        "types": rf"{_NAMED}(?:type-?checks?|types?|tsc|mypy|pyright|dialyzer)(?:[:._-](?:check|all))?"
         r"|check[:_-]?(?:types?|ts)|ts:check|svelte-check",
-        "format": "(?:format|fmt|prettier|style)[:._-]?(?:check|verify|ci)|check[:._-](?:format|fmt|style"
-        "|prettier)",
-        "build": r"(?:build|compile|bundle|assemble|all)(?:[:._-][\w:.-]{1,60})?|(?:[\w./@-]{1,60}):build",
-        "check": r"checks?",
+        "format": r"(?:format|fmt|prettier|style)[:._-]?(?:check|verify|ci)"
+        r"|check[:._-](?:format|fmt|style|prettier)",
+        "build": rf"(?:build|compile|bundle|assemble|all){_MORE}|[\w./@-]{{1,60}}:build",
+        "check": "checks?",
     }.items()
 }
 
 
-def _runner(  # positional, so that a row of the table stays readable
+def _runner(  # noqa: PLR0917 - a row of a table reads by position
     name: str, scope: Scope, calls: str, family: str = "", unless: str = "", void: str = "", closing: str = ""
 ) -> Runner:
     return Runner(

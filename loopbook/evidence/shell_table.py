@@ -187,7 +187,8 @@ NO_CHECK_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "cargo": "add remove rm new init fetch update metadata tree search install uninstall login owner "
                  "generate-lockfile vendor locate-project pkgid version clean",
         "go": "mod get env list doc version work clean fmt generate install tool telemetry",
-        "mix": "deps.get deps.update deps.clean deps.tree deps.unlock deps local.hex local.rebar "
+        "mix": "phx.server deps.compile "
+        "deps.get deps.update deps.clean deps.tree deps.unlock deps local.hex local.rebar "
                "archive.install new phx.new phx.routes phx.gen.secret ecto.create ecto.migrate ecto.drop "
                "ecto.rollback ecto.setup ecto.reset ecto.gen.migration ecto.migrations hex.info "
                "hex.outdated help clean ash.codegen ash.setup ash.migrate usage_rules.docs "

@@ -8,6 +8,15 @@ from typing import NamedTuple
 Words = tuple[str, ...]
 
 
+def scratch(path: str) -> bool:
+    """Whether a path lies in a folder for temporary files.
+
+    >>> scratch("/tmp/out.log"), scratch("out.log")
+    (True, False)
+    """
+    return re.match(r"/(?:private/)?(?:var/)?tmp/|\$\{?TMPDIR", path) is not None
+
+
 class Redirect(NamedTuple):
     """A redirection to or from a file: ``op`` as written (``>``, ``>>``, ``2>``, ``&>``, ``<``)."""
 
@@ -16,12 +25,12 @@ class Redirect(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """Whether it may create or change a file: no input, no descriptor, no device.
+        """Whether it may create or change a file worth the name: no descriptor, device or scratch file.
 
         >>> Redirect("2>", "/dev/null").writes, Redirect(">>", "log").writes
         (False, True)
         """
-        return ">" in self.op and not re.match(r"&?\d+$|-$|/dev/", self.target)
+        return ">" in self.op and not (re.match(r"&?\d+$|-$|/dev/", self.target) or scratch(self.target))
 
 
 class Command(NamedTuple):

@@ -8,10 +8,11 @@ nothing (``ls``, ``mkdir``, ``2>/dev/null``).
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from loopbook.evidence.shell import parse
 from loopbook.evidence.shell_table import FILE_WRITERS, FIXERS, FORMATTERS, WRITING_SUBCOMMANDS, word_set
-from loopbook.evidence.shell_tree import Command, Script, Words
+from loopbook.evidence.shell_tree import Command, Script, Words, scratch
 from loopbook.evidence.wrappers import program_of
 
 #: With these a formatter or patcher only looks.
@@ -20,6 +21,11 @@ _LOOKS = word_set(
     "--verify-no-changes "
     "--check-formatted --set-exit-if-changed -n --stat --output=none -d --cached --staged --soft --list"
 )
+#: Script and target names that say they rewrite files.
+_REWRITES = re.compile(
+    r"(?:.{0,60}[:._-])?(?:fix|format|fmt|prettier|write|codegen|generate|gen|migrate)(?:[:._-](?!check)[\w:.-]{1,60})?"
+)
+_RUNS_NAMES = word_set("npm pnpm yarn bun make just task rake poe invoke deno turbo nx hatch pdm composer")
 _GIT_LOOKS = {"stash": frozenset({"list", "show"}), "submodule": frozenset({"status"}), "pr": frozenset()}
 
 
@@ -34,9 +40,15 @@ def may_write(command: Command) -> bool:
     )
 
 
-def script_may_write(script: Script) -> bool:
-    """Whether anything in a line may write files."""
-    return any(redirect.writes for redirect in script.redirects) or any(map(may_write, script.commands))
+def script_may_write(script: Script, checks: Collection[int] = ()) -> bool:
+    """Whether anything in a line may write files, the output of its checks (``pytest > log``) aside.
+
+    ``checks`` are the places of the commands that check.
+    """
+    logs = {redirect for at in checks for redirect in script.commands[at].redirects}
+    return any(redirect.writes for redirect in script.redirects if redirect not in logs) or any(
+        _writes(words) for one in script.commands for words in one.levels if words
+    )
 
 
 def line_may_write(line: str) -> bool:
@@ -58,6 +70,10 @@ def _writes(words: Words) -> bool:
         return not _LOOKS & names
     if first in WRITING_SUBCOMMANDS.get(program, frozenset()):
         return not _only_looks(program, first, args)
+    if program in _RUNS_NAMES and any(_REWRITES.fullmatch(arg) for arg in args[:2]):
+        return True
+    if program in FILE_WRITERS and scratch(args[-1] if args else ""):
+        return False
     return program in FILE_WRITERS and not _LOOKS & {"--dry-run", "--help", "--version"} & names
 
 
