@@ -32,7 +32,7 @@ _OUTPUT_FILE = re.compile(r"tasks/([A-Za-z0-9_-]{1,64})\.output\b")
 
 class Started(NamedTuple):
     """A command in the background. ``changes`` is how many changes were known when it started;
-    ``ended`` that a reading said so; ``told`` the outcomes of its checks as last reported."""
+    ``ended`` how a reading said it ended; ``told`` the outcomes of its checks as last reported."""
 
     task: str
     command: str
@@ -40,7 +40,7 @@ class Started(NamedTuple):
     changes: int
     seen: str = ""
     exit_code: int | None = None
-    ended: bool = False
+    ended: Status | None = None
     told: tuple[Outcome, ...] = ()
 
 
@@ -117,7 +117,7 @@ def advance(
     known = started._replace(
         seen=tail(whole, SEEN_CHARS),
         exit_code=started.exit_code if reading.exit_code is None else reading.exit_code,
-        ended=started.ended or reading.running is False,
+        ended=started.ended if reading.running is not False else "ok" if reading.ok else "error",
     )
     outcome = _outcome(known, whole, rules)
     found = tuple(check.outcome for check in outcome.checks)
@@ -129,10 +129,9 @@ def advance(
 
 
 def _outcome(task: Started, text: str, rules: Rules) -> CommandOutcome:
-    status: Status = (
-        "ok" if task.ended and task.exit_code == 0 else "error" if task.exit_code else "background"
-    )
-    return outcomes(task.command, CallResult(status, text, task.exit_code), rules)
+    # A failure with exit 0 contradicts itself: then the closing lines alone are heard.
+    end = CallResult(task.ended, text, task.exit_code) if task.ended else CallResult("error", text, 0)
+    return outcomes(task.command, end, rules)
 
 
 def _as_of_start(outcome: CommandOutcome, task: Started, changes: int) -> CommandOutcome:

@@ -23,7 +23,7 @@ from loopbook.events import Change, Check, Event, Source
 from loopbook.evidence import background, children, decisions, todos
 from loopbook.evidence.artifacts import diff_summary, produced
 from loopbook.evidence.calls import ToolCall
-from loopbook.evidence.outcomes import CommandOutcome, Rules, outcomes, read_command
+from loopbook.evidence.outcomes import CommandOutcome, Rules, outcomes
 from loopbook.evidence.redaction import Redactor
 from loopbook.evidence.runs import Safe, command_of, keep, ran
 from loopbook.evidence.shapes import id_of, int_of, mapping_of, text_of
@@ -90,17 +90,14 @@ def observe(memory: Memory, call: ToolCall, rules: Rules, redactor: Redactor) ->
     ()
     """
     context = _Context(rules, Safe(redactor))
-    made = (
-        _made(memory, call, context)
-        if ran(call)
-        else _Made(memory, decisions.turned_down(call, context.safe))
-    )
+    made = _made(memory, call, context) if ran(call) else _not_made(memory, call, context)
+    kept = keep(call, context.safe, outcome=made.outcome, child=made.child)
     result = call.result
     drafts = tuple(
-        Draft(event, host_ref=f"{call.ref}#{n}", line=result and result.line, at=result and result.at)
+        Draft(event, host_ref=f"{kept.ref}#{n}", line=result and result.line, at=result and result.at)
         for n, event in enumerate(made.events, start=1)
     )
-    return made.memory, Observation(drafts, keep(call, context.safe, outcome=made.outcome, child=made.child))
+    return made.memory, Observation(drafts, kept)
 
 
 def _made(memory: Memory, call: ToolCall, context: _Context) -> _Made:
@@ -164,12 +161,10 @@ def _command(memory: Memory, call: ToolCall, context: _Context) -> _Made:
     command, result = command_of(call.input), call.result
     if result is None or not command:
         return _Made(memory)
-    if result.status == "background":
-        reading = read_command(command, context.rules)
-        started = CommandOutcome(checks=(), check=reading.check, writes=reading.writes, masked=False)
-        tasks = background.start(memory.tasks, call, command, memory.changes)
-        return _Made(memory._replace(tasks=tasks), outcome=started)
     outcome = outcomes(command, result, context.rules)
+    if result.status == "background":
+        tasks = background.start(memory.tasks, call, command, memory.changes)
+        return _Made(memory._replace(tasks=tasks), outcome=outcome)
     checks = _checks(outcome, result.text, _by(call, context.safe), context.safe)
     made = _Made(memory, checks, outcome)
     return (

@@ -72,7 +72,8 @@ def test_the_events_of_a_list_written_anew_give_exactly_the_new_list(
 @given(st.lists(entries, max_size=8))
 def test_reading_the_same_calls_again_gives_the_same_ids(lists: list[list[dict[str, object]]]) -> None:
     def read() -> list[Event]:
-        memory, said = Lists(), []
+        memory = Lists()
+        said: list[Event] = []
         for n, new in enumerate(lists):
             memory, events = observe(memory, write(f"c{n}", new), str)
             said += events
