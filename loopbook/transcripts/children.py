@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from loopbook.evidence.calls import ToolCall
 from loopbook.evidence.shapes import text_of
-from loopbook.transcripts.lines import Problems, read_lines
-from loopbook.transcripts.pairing import Pairs
-from loopbook.transcripts.records import Record, blocks_of, time_of, version_of
+from loopbook.transcripts.lines import Line, Problems, read_lines
+from loopbook.transcripts.pairing import Asked, Pairs
+from loopbook.transcripts.records import blocks_of, time_of, version_of
 from loopbook.transcripts.results import Context
 
 #: A child's id names a file, so it may hold nothing that leads elsewhere.
@@ -57,7 +57,7 @@ def child_calls(
                 at = time_of(read.record)
                 if until is not None and at is not None and at > until:
                     break
-                for call in _step(pairs, read.record, read.number, at):
+                for call in _step(pairs, read, at):
                     if read.number > after:
                         yield ChildCall(call, read.number)
     except OSError as error:
@@ -67,10 +67,11 @@ def child_calls(
         problems.add(line, f"in the file of sub-agent {child}, line {first.line}: {first.what}")
 
 
-def _step(pairs: Pairs, record: Record, line: int, at: datetime | None) -> Iterator[ToolCall]:
+def _step(pairs: Pairs, read: Line, at: datetime | None) -> Iterator[ToolCall]:
+    record = read.record
     if record.get("type") == "assistant":
         for block in blocks_of(record):
             if block.get("type") == "tool_use":
-                pairs.open(block, text_of(record, "cwd") or None, line)
+                pairs.open(block, Asked(read.number, read.size, text_of(record, "cwd") or None))
     elif record.get("type") == "user":
-        yield from pairs.close(record, Context(line, at, version_of(record)))
+        yield from pairs.close(record, Context(read.number, at, version_of(record)))

@@ -28,7 +28,7 @@ from loopbook.evidence.shapes import mapping_of, text_of
 from loopbook.run import Stop
 from loopbook.transcripts.children import child_calls, file_of
 from loopbook.transcripts.lines import Line, Problems
-from loopbook.transcripts.pairing import Pairs, Seen
+from loopbook.transcripts.pairing import Asked, Pairs, Seen
 from loopbook.transcripts.queue import Queue
 from loopbook.transcripts.records import (
     BOOKKEEPING,
@@ -58,6 +58,7 @@ UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 class _Place(NamedTuple):
     line: int
+    size: int
     at: datetime
 
 
@@ -90,6 +91,7 @@ class Reader:
         self._command: _Command | None = None
         self._at = UNKNOWN_TIME
         self._version: Version | None = None
+        self._said_version: object = None
         self._steps: dict[str, Callable[[Record, _Place], Iterator[Draft]]] = {
             "user": self._user,
             "assistant": self._assistant,
@@ -103,11 +105,12 @@ class Reader:
         """The drafts of one line."""
         record = line.record
         self._at = time_of(record) or self._at
-        self._version = version_of(record) or self._version
+        if (said := record.get("version")) != self._said_version:  # the same on nearly every line
+            self._said_version, self._version = said, version_of(record) or self._version
         uuid = text_of(record, "uuid")
         if uuid and not self._records.new(uuid):
             return  # a resumed or forked session begins with copies
-        place = _Place(line.number, self._at)
+        place = _Place(line.number, line.size, self._at)
         kind = text_of(record, "type")
         if record.get("isSidechain") is True:
             yield from self._side(record, place)
@@ -192,7 +195,7 @@ class Reader:
 
     def _system(self, record: Record, place: _Place) -> Iterator[Draft]:
         # A hook that blocks writes its feedback, a prompt, before the mark of the stop it blocked.
-        if record.get("subtype") in STOP_MARKS and self._turn.acted:
+        if text_of(record, "subtype") in STOP_MARKS and self._turn.acted:
             yield from self._rest(place, None, place.at)
 
     # --- what the agent does ------------------------------------------------------------
@@ -212,7 +215,7 @@ class Reader:
                 self._turn.open(Opened(run, None, place.line, _interactive(record)), "", place.at)
             if is_call:
                 self._turn.asked_tool(place.line, place.at)
-                self._pairs.open(block, text_of(record, "cwd") or None, place.line)
+                self._pairs.open(block, Asked(place.line, place.size, text_of(record, "cwd") or None))
             else:
                 self._turn.said(text, message.get("id"), place.line, place.at)
             cut = text_of(message, "stop_reason") == "max_tokens"
@@ -245,8 +248,8 @@ class Reader:
             return None
         if call.kind == "agent":
             return call.child
-        known = call.task is not None and any(child.child == call.task for child in self._memory.children)
-        return call.task if known and call.kind == "output" else None
+        known = any(child.child == call.task for child in self._memory.children)
+        return call.task if call.kind == "output" and (known or call.child) else None
 
     def _done_by(self, child: str, report: ToolCall, place: _Place, depth: int) -> Iterator[Draft]:
         """What a child did since its last report, from its own file."""
@@ -266,7 +269,7 @@ class Reader:
 
     def _side(self, record: Record, place: _Place) -> Iterator[Draft]:
         """A sub-agent's record in the session's own file, as older versions write them."""
-        for call in self._sides.step(record, self._pairs, self._context(place)):
+        for call in self._sides.step(record, place.size, self._pairs, self._context(place)):
             yield from self._observed(call, place)
 
     def _progress(self, record: Record, place: _Place) -> Iterator[Draft]:
@@ -285,14 +288,10 @@ class Reader:
 
     def _notified(self, told: Notification, place: _Place) -> Iterator[Draft]:
         result = notified(told, self._context(place))
+        task, child = told.task, told.task if told.result else None
+        named = {"task_id": task}
         call = ToolCall(
-            told.task,
-            "task-notification",
-            "output",
-            {"task_id": told.task},
-            result,
-            task=told.task,
-            line=place.line,
+            task, "task-notification", "output", named, result, child=child, task=task, line=place.line
         )
         yield from self._observed(call, place)
 

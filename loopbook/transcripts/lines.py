@@ -78,10 +78,11 @@ class Problems:
 
 
 class Line(NamedTuple):
-    """One object of a file: its 1-based line, the bytes read up to its end, its fields."""
+    """One object of a file: its 1-based line, the bytes read up to its end, its own bytes, its fields."""
 
     number: int
     end: int
+    size: int
     record: dict[str, object]
 
 
@@ -101,7 +102,7 @@ def read_lines(stream: BinaryIO, problems: Problems, *, cap: int = LINE_CAP) -> 
         if raw.data is None:
             problems.add(number, f"a line of {raw.size:,} bytes, longer than {cap:,}; passed over")
         elif record := _object(raw, number, problems):
-            yield Line(number, end, record)
+            yield Line(number, end, raw.size, record)
 
 
 class _Raw(NamedTuple):

@@ -2,7 +2,7 @@
 
 Theory. Calls are made in parallel and come back in any order; a result may come after its run
 has ended, or never. So a call waits here, by its id, until its result is read. What waits is
-bounded: a file that opens calls without end loses the oldest.
+bounded in number and bytes: a file that opens calls without end loses the oldest.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from loopbook.transcripts.results import Context, result_of
 
 HOST = "claude-code"
 
-#: Bounds: calls that wait for a result, and ids or lines remembered to know them again.
+#: Bounds: calls that wait for a result, the bytes of their lines, ids remembered to know them again.
 WAITING = 1_000
+WAITING_BYTES = 32 * 1024 * 1024
 REMEMBERED = 100_000
 
 
@@ -37,6 +38,9 @@ class Seen:
         self._keys: set[str] = set()
         self._order: deque[str] = deque()
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
     def new(self, key: str) -> bool:
         """Whether the key was not seen before; it is now."""
         if key in self._keys:
@@ -48,40 +52,61 @@ class Seen:
         return True
 
 
+class Asked(NamedTuple):
+    """Where a call stands: its line, that line's bytes, and the folder it is made in."""
+
+    line: int
+    size: int
+    cwd: str | None
+
+
 class _Waiting(NamedTuple):
     call: ToolCall
+    size: int
     told: bool = False  # its run has ended without it
 
 
 class Pairs:
     """The calls of one conversation; ``by`` is the sub-agent whose conversation it is."""
 
-    def __init__(self, by: str | None = None) -> None:
-        self.by = by
+    def __init__(
+        self, by: str | None = None, *, most_bytes: int = WAITING_BYTES, remembered: int = REMEMBERED
+    ) -> None:
+        self._by = by
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._waiting: dict[str, _Waiting] = {}
-        self._seen = Seen()
+        self._seen = Seen(remembered)
 
-    def open(self, block: Mapping[str, object], cwd: str | None, line: int) -> None:
+    def open(self, block: Mapping[str, object], asked: Asked) -> None:
         """A tool was called."""
+        line = asked.line
         given = text_of(block, "id") or f"line-{line}"
         # Some gateways count their ids anew in each answer; a book needs them apart.
         ref = given if self._seen.new(given) else f"{given}@{line}"
         tool = text_of(block, "name") or "unknown"
         kind = kind_of(HOST, tool)
-        call = ToolCall(ref, tool, kind, arguments(block.get("input")), by=self.by, cwd=cwd, line=line)
-        self._waiting.pop(given, None)
-        self._waiting[given] = _Waiting(call)
-        if len(self._waiting) > WAITING:
-            del self._waiting[next(iter(self._waiting))]
+        call = ToolCall(ref, tool, kind, arguments(block.get("input")), by=self._by, cwd=asked.cwd, line=line)
+        self._drop(given)
+        self._waiting[given] = _Waiting(call, asked.size)
+        self._bytes += asked.size
+        while len(self._waiting) > WAITING or (self._bytes > self._most_bytes and len(self._waiting) > 1):
+            self._drop(next(iter(self._waiting)))
+
+    def _drop(self, given: str) -> ToolCall | None:
+        waiting = self._waiting.pop(given, None)
+        if waiting is None:
+            return None
+        self._bytes -= waiting.size
+        return waiting.call
 
     def close(self, record: Record, context: Context) -> Iterator[ToolCall]:
         """The calls that this record answers; a second answer to a call is no news."""
         blocks = answered(record)
         for block in blocks:
-            waiting = self._waiting.pop(text_of(block, "tool_use_id"), None)
-            if waiting is None:
+            call = self._drop(text_of(block, "tool_use_id"))
+            if call is None:
                 continue
-            call = waiting.call
             # The structured result stands beside the message and belongs to its only block.
             whole = record if len(blocks) == 1 else {**record, "toolUseResult": None}
             came = result_of(call.kind, call.input, block, whole, context)

@@ -62,7 +62,7 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|$)")
 _MOVED = re.compile(r"Command (?:running in|was manually|timed out and was)[^\n]{0,200}?\bID: ([\w-]{1,80})")
 _LAUNCHED = re.compile(r"Async agent launched[\s\S]{0,2000}?agentId: ([\w-]{1,80})")
 _AGENT = re.compile(r"agentId: ([\w-]{1,80})")
-_TASK_KEYS = ("task_id", "bash_id", "shell_id", "agentId", "agent_id")
+_TASK_KEYS = ("task_id", "bash_id", "shell_id", "shellId", "agentId", "agent_id")
 
 
 class Came(NamedTuple):
@@ -98,11 +98,11 @@ def result_of(
     if failed and (status := _not_run(kind, text, record, context.version)):
         return Came(base._replace(status=status))
     if failed:
-        return Came(_failure(base))
+        return Came(_failure(base), _child_of(base, given) if kind == "agent" else None)
     if kind == "output":
         return _read_task(base, given)
     if kind == "agent":
-        return _agent(base)
+        return _agent(base, given, block)
     if task := text_of(data, "backgroundTaskId") or _found(_MOVED, text[:400]):
         return Came(base._replace(status="background", task=task), task=task)
     if data is not None and data.get("interrupted") is True:
@@ -151,18 +151,21 @@ def _output(data: Mapping[str, object] | None, text: str) -> str:
     return f"{stdout}\n{stderr}" if isinstance(stderr, str) and stderr and stdout else stdout or str(stderr)
 
 
-def _agent(base: CallResult) -> Came:
+def _agent(base: CallResult, given: Mapping[str, object], block: Mapping[str, object]) -> Came:
     """A sub-agent: launched to go on in the background, or back with its report."""
-    data = base.data
-    child = (
-        text_of(data, "agentId") or _found(_LAUNCHED, base.text[:4_000]) or _found(_AGENT, base.text[-2_000:])
-    )
-    launched = text_of(data, "status") == "async_launched" or base.text.startswith("Async agent launched")
-    if launched:
+    child = _child_of(base, given)
+    if text_of(base.data, "status") == "async_launched" or base.text.startswith("Async agent launched"):
         return Came(base._replace(status="background", task=child), child, child)
-    blocks = list_of(data, "content") or ()
-    report = [text for block in blocks if (text := text_of(block, "text")) and not _harness(text)]
+    blocks = list_of(base.data, "content") or list_of(block, "content") or ()
+    report = [text for one in blocks if (text := text_of(one, "text")) and not _harness(text)]
     return Came(base._replace(text="\n".join(report) or base.text), child)
+
+
+def _child_of(base: CallResult, given: Mapping[str, object]) -> str | None:
+    """The child's own id, where the result or the call names it."""
+    text = base.text
+    said = _found(_LAUNCHED, text[:4_000]) or _found(_AGENT, text[-2_000:])
+    return text_of(base.data, "agentId") or said or text_of(given, "resume") or None
 
 
 def _harness(text: str) -> bool:
@@ -172,25 +175,28 @@ def _harness(text: str) -> bool:
 def _read_task(base: CallResult, given: Mapping[str, object]) -> Came:
     """What a background task has said so far; only a task that has ended has a result."""
     task = mapping_of(base.data, "task") or base.data or {}
-    name = (
-        text_of(given, *_TASK_KEYS)
-        or text_of(task, "task_id", "shellId", "agentId")
-        or tag(base.text, "task_id")
-    )
-    waiting = (
-        text_of(base.data, "retrieval_status") or tag(base.text[:400], "retrieval_status")
-    ) == "timeout"
-    state = text_of(task, "status") or tag(base.text[:2_000], "status")
-    output = (
-        text_of(task, "output", "result") or _output(base.data, "") or tag(base.text, "output") or base.text
-    )
+    head = base.text[:2_000]
+    name = text_of(given, *_TASK_KEYS) or text_of(task, *_TASK_KEYS) or tag(head, "task_id")
+    waited = (text_of(base.data, "retrieval_status") or tag(head, "retrieval_status")) == "timeout"
+    state = text_of(task, "status") or tag(head, "status")
+    status: Status = "background" if waited else TASK_STATES.get(state, "background")
+    output = text_of(task, "output", "result") or _output(base.data, tag(base.text, "output") or base.text)
     code = int_of(task, "exitCode", "exit_code")
-    if code is None:
-        said = tag(base.text[:2_000], "exit_code")
-        code = int(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
-    status: Status = "background" if waiting else TASK_STATES.get(state, "background")
-    ended = base._replace(status=status, text=output, exit_code=None if status == "background" else code)
-    return Came(ended._replace(task=name or None), task=name or None)
+    code = _number(tag(head, "exit_code")) if code is None else code
+    result = _ended(base._replace(text=output, task=name or None), status, code)
+    is_child = text_of(task, "task_type").endswith("agent")
+    return Came(result, name if is_child and name else None, name or None)
+
+
+def _ended(base: CallResult, status: Status, code: int | None) -> CallResult:
+    """A task's state with its exit code, which only a task that has ended has."""
+    if status == "background":
+        return base._replace(status=status, exit_code=None)
+    return base._replace(status="error" if status == "ok" and code else status, exit_code=code)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
 
 
 def notified(said: Notification, context: Context) -> CallResult:
@@ -201,14 +207,9 @@ def notified(said: Notification, context: Context) -> CallResult:
     ('error', 'Background command failed', 2)
     """
     status = TASK_STATES.get(said.status, "background")
-    return CallResult(
-        status,
-        said.result or said.summary,
-        exit_code=said.exit_code if status != "background" else None,
-        task=said.task,
-        line=context.line,
-        at=context.at,
-    )
+    text = said.result or said.summary
+    base = CallResult(status, text, task=said.task, line=context.line, at=context.at)
+    return _ended(base, status, said.exit_code)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> str:

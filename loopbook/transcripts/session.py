@@ -15,8 +15,9 @@ from loopbook.events import RunSettled
 from loopbook.evidence.outcomes import DEFAULT, Rules
 from loopbook.evidence.redaction import Redactor
 from loopbook.evidence.shapes import text_of
-from loopbook.transcripts.claude_code import HOST, Reader
+from loopbook.transcripts.claude_code import Reader
 from loopbook.transcripts.lines import Problem, Problems, read_lines
+from loopbook.transcripts.pairing import HOST
 
 #: How many objects are looked at to learn whose file it is.
 LOOKED_AT = 200

@@ -13,13 +13,15 @@ from collections.abc import Iterator
 
 from loopbook.evidence.calls import ToolCall
 from loopbook.evidence.shapes import text_of
-from loopbook.transcripts.pairing import Pairs
+from loopbook.transcripts.pairing import Asked, Pairs, Seen
 from loopbook.transcripts.records import Record, blocks_of, content_of, joined_text
 from loopbook.transcripts.results import Context
 
-#: Bounds: chains and links between records that are remembered.
-CHAINS = 200
-LINKS = 20_000
+#: Bounds: chains that are followed, the bytes of calls that wait and the ids known in each, names remembered.
+CHAINS = 50
+CHAIN_BYTES = 2 * 1024 * 1024
+CHAIN_IDS = 1_000
+NAMES = 20_000
 #: A summariser's records are no child's.
 _NO_CHILD = "acompact"
 
@@ -30,11 +32,12 @@ class Sidechains:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._chains: dict[str, Pairs] = {}
+        self._read = Seen(NAMES)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._chains
+        return name in self._read
 
-    def step(self, record: Record, parents: Pairs, context: Context) -> Iterator[ToolCall]:
+    def step(self, record: Record, size: int, parents: Pairs, context: Context) -> Iterator[ToolCall]:
         """The calls of a child that this record finishes. ``parents`` are the calls that send children."""
         name = self._name(record, parents)
         if name.startswith(_NO_CHILD):
@@ -42,7 +45,8 @@ class Sidechains:
         if record.get("type") == "assistant":
             for block in blocks_of(record):
                 if block.get("type") == "tool_use":
-                    self._chain(name).open(block, text_of(record, "cwd") or None, context.line)
+                    asked = Asked(context.line, size, text_of(record, "cwd") or None)
+                    self._chain(name).open(block, asked)
         elif record.get("type") == "user" and name in self._chains:
             yield from self._chain(name).close(record, context)
 
@@ -52,13 +56,14 @@ class Sidechains:
         if not name:
             name = parents.asked(joined_text(content_of(record))) or uuid or "unknown"
         self._names[uuid] = name
-        if len(self._names) > LINKS:
+        if len(self._names) > NAMES:
             del self._names[next(iter(self._names))]
         return name
 
     def _chain(self, name: str) -> Pairs:
         if name not in self._chains:
-            self._chains[name] = Pairs(by=name)
+            self._read.new(name)
+            self._chains[name] = Pairs(by=name, most_bytes=CHAIN_BYTES, remembered=CHAIN_IDS)
             if len(self._chains) > CHAINS:
                 del self._chains[next(iter(self._chains))]
         return self._chains[name]

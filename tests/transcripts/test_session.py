@@ -1,0 +1,90 @@
+"""A session file from the outside: its id, its host, how far it was read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loopbook.errors import TranscriptUnreadable
+from loopbook.transcripts import open_session, read_session
+from tests.transcripts.records import SESSION, Session
+
+
+def small() -> Session:
+    session = Session()
+    session.user("hello")
+    session.says("hi")
+    session.stops()
+    return session
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (f"{SESSION}.jsonl", SESSION),
+        ("copy of it.jsonl", SESSION),
+        ("11111111-2222-3333-4444-555555555555.jsonl", "11111111-2222-3333-4444-555555555555"),
+    ],
+)
+def test_the_id_is_the_files_name_where_that_is_one_else_the_records(
+    tmp_path: Path, name: str, found: str
+) -> None:
+    file = open_session(small().write(tmp_path, name))
+    assert (file.session, file.host) == (found, "claude-code")
+
+
+def test_a_file_that_names_no_session_is_called_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "some notes.jsonl"
+    path.write_text('{"type":"user"}\n')
+    assert open_session(path).session == "some-notes"
+
+
+def test_an_id_that_is_no_name_is_made_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"type": "user", "sessionId": "../a b/" + "c" * 300}) + "\n")
+    name = open_session(path).session
+    assert name.startswith("..-a-b-ccc")
+    assert len(name) == 100
+
+
+@pytest.mark.parametrize("first", [b"", b"\x00\xff\xfe" * 50, b"[]\n", b"nonsense"])
+def test_a_file_that_shows_nothing_is_read_and_gives_nothing(tmp_path: Path, first: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(first)
+    reading = read_session(path)
+    assert list(reading) == []
+    assert (reading.host, reading.open_run) == ("claude-code", None)
+
+
+def test_how_far_it_was_read_is_known_at_every_draft(tmp_path: Path) -> None:
+    path = small().write(tmp_path)
+    reading = read_session(path)
+    seen = [(draft.event.type, reading.lines) for draft in reading]
+    assert seen == [("prompted", 1), ("run_settled", 3)]
+    assert (reading.lines, reading.position, reading.file.size) == (
+        3,
+        path.stat().st_size,
+        path.stat().st_size,
+    )
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_a_file_that_cannot_be_read_is_one_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(TranscriptUnreadable, match="cannot be read"):
+        open_session(tmp_path / name)
+
+
+@pytest.mark.parametrize("host", ["codex", "pi"])
+def test_another_hosts_session_is_named(tmp_path: Path, host: str) -> None:
+    first = {"codex": {"type": "session_meta", "payload": {}}, "pi": {"type": "session", "id": "x"}}[host]
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(first) + "\n")
+    with pytest.raises(TranscriptUnreadable, match=r"Codex|pi"):
+        open_session(path)
+
+
+def test_a_real_codex_rollout_is_named(shared: Path) -> None:
+    with pytest.raises(TranscriptUnreadable, match="Codex"):
+        open_session(shared / "data/codex/rollout_one_of_each_record.jsonl")
