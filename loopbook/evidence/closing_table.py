@@ -235,7 +235,7 @@ CLOSINGS: tuple[Closing, ...] = (
     _row("ty", "types", r"^(?:All checks passed!|Found \d{1,7} diagnostics?)$", "^Found", "^All",
         strong=False),
     _row("tsc", "types",
-        r"^(?:Found \d{1,7} errors?(?: in .{1,200}|\.)|.{1,300}error TS\d{1,6}: .{0,400})$",
+        r"^(?:Found \d{1,7} errors?(?: in .{1,200}|\..{0,60})|.{1,300}error TS\d{1,6}: .{0,400})$",
         r"error TS|Found [1-9]", "Found 0 errors"),
     _row("svelte-check", "types", r"^svelte-check found \d{1,6} errors?", rf"found {_N} error",
         "found 0 error"),

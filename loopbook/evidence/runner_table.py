@@ -234,7 +234,7 @@ RUNNERS: tuple[Runner, ...] = (
         unless="--dry-run"),
     _runner("minitest", "tests",
         "rails test|test:system|test:all / m / ruby @(?:.{0,200}(?:_test|_spec)|.{0,200}/test_.{1,80}"
-        "|test_.{1,80})\\.rb", "rb", closing="minitest test-unit rspec"),
+        "|test_.{1,80})\\.rb", "rb", closing="minitest rspec"),
     _runner("cucumber", "tests", "cucumber", "rb"),
     _runner("rubocop", "lint",
         "rubocop / standardrb / erblint|erb_lint / reek / brakeman / haml-lint / slim-lint", "rb", void="2"),
@@ -245,7 +245,7 @@ RUNNERS: tuple[Runner, ...] = (
         unless="--list-tests --list-groups --list-suites", closing="phpunit pest"),
     _runner("pest", "tests", "pest / sail pest", "php", unless="--list-tests", closing="pest phpunit"),
     _runner("php tests", "tests", "behat / phpspec run / kahlan / atoum", "php", closing="*"),
-    _runner("phpstan", "types", "phpstan / phpstan analyse|analyze / larastan", "php"),
+    _runner("phpstan", "types", "phpstan analyse|analyze / phpstan / larastan", "php"),
     _runner("psalm", "types", "psalm / phan", "php"),
     _runner("php-cs-fixer", "format",
         "php-cs-fixer fix --dry-run / php-cs-fixer check / pint --test / ecs check", "php"),

@@ -143,7 +143,7 @@ READERS = word_set(
     "file "
     "stat ls tree du df pwd basename dirname realpath readlink true false : test [ type which whereis whoami "
     "id date uname hostname env printenv seq expr bc cal sleep clear history md5sum sha1sum sha256sum cksum "
-    "base64 tput yes cd pushd popd dirs"
+    "base64 tput yes cd pushd popd dirs command"
 )
 
 #: Programs known to be no check, besides the readers: files, processes, settings, network.

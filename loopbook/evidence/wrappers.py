@@ -15,6 +15,7 @@ def program_of(word: str) -> str:
     ('jest', 'python', 'gradle')
     """
     name = re.split(r"[/\\]", word)[-1]
+    name = re.sub(r"(?<=\w)@[\w.^~-]{1,40}$", "", name)  # `npx vitest@2`
     name = re.sub(r"\.(?:exe|cmd|bat|ps1)$", "", name, flags=re.IGNORECASE)
     if re.match(r"(?:python|pypy)[\d.]*$|py$", name):
         return "python"
@@ -61,8 +62,8 @@ def _after(words: Words, wrapper: Wrapper) -> Words | None:
             wanted.pop(0)
         elif word in wrapper.takes:
             position += 1
-        elif word.startswith("-") and word != "-":
-            if word in wrapper.stops:
+        elif word.startswith("-"):
+            if word in wrapper.stops or word == "-":
                 return None
         elif wanted:
             return None
