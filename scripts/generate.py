@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from loopbook.cli.reference import markdown
 from loopbook.kinds import Kind, draw, parse, words
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +46,7 @@ def _kind_section(kind: Kind) -> str:
 #: Every generated file, by its path from the root, and what makes its text.
 OUTPUTS: Mapping[str, Callable[[], str]] = {
     "docs/kinds.md": kinds_page,
+    "docs/commands.md": markdown,
 }
 
 

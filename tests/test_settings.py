@@ -33,11 +33,13 @@ class Machine:
         self.project_file = self.project / ".loopbook.toml"
 
     def load(
-        self, project: Path | None = None, arguments: dict[str, object] | None = None, **env: str
+        self,
+        env: dict[str, str] | None = None,
+        arguments: dict[str, object] | None = None,
+        project: Path | None = None,
     ) -> Settings:
-        return load_settings(
-            project or self.project, {"HOME": str(self.home), **env}, arguments, platform="linux"
-        )
+        environ = {"HOME": str(self.home), **(env or {})}
+        return load_settings(project or self.project, environ, arguments, platform="linux")
 
 
 @pytest.fixture
@@ -61,27 +63,27 @@ def test_a_later_layer_wins_and_each_value_names_its_origin(machine: Machine) ->
     settings = machine.load()
     assert (settings.review_tier, settings.origins["review_tier"]) == ("full", str(machine.project_file))
 
-    settings = machine.load(LOOPBOOK_STORE="env.db", LOOPBOOK_REVIEW_TIER="light")
+    settings = machine.load({"LOOPBOOK_STORE": "env.db", "LOOPBOOK_REVIEW_TIER": "light"})
     assert (settings.store, settings.origins["store"]) == ("env.db", "$LOOPBOOK_STORE")
     assert (settings.review_tier, settings.origins["review_tier"]) == ("light", "$LOOPBOOK_REVIEW_TIER")
 
-    settings = machine.load(arguments={"store": "arg.db", "kinds_dir": None}, LOOPBOOK_STORE="env.db")
+    settings = machine.load({"LOOPBOOK_STORE": "env.db"}, {"store": "arg.db", "kinds_dir": None})
     assert (settings.store, settings.origins["store"]) == ("arg.db", "argument")
     assert settings.origins["kinds_dir"] == "default", "an argument that was not given says nothing"
 
 
 def test_an_empty_variable_is_not_set(machine: Machine) -> None:
-    assert machine.load(LOOPBOOK_STORE="").origins["store"] == "default"
+    assert machine.load({"LOOPBOOK_STORE": ""}).origins["store"] == "default"
 
 
 def test_the_nearest_project_file_counts_from_any_folder_below_it(machine: Machine) -> None:
     machine.project_file.write_text('review_tier = "full"\n')
     below = machine.project / "src" / "deep"
     below.mkdir(parents=True)
-    assert machine.load(below).review_tier == "full"
+    assert machine.load(project=below).review_tier == "full"
     (below / ".loopbook.toml").write_text("")
     assert project_file(below) == below / ".loopbook.toml"
-    assert machine.load(below).review_tier == "light"
+    assert machine.load(project=below).review_tier == "light"
 
 
 def test_without_a_project_no_project_file_is_looked_for(
@@ -112,9 +114,9 @@ def test_a_project_never_loosens_what_would_hold_without_it(
     machine.user_file.write_text(toml(review_tier=user, store=store))
     env_table = {"LOOPBOOK_REVIEW_TIER": env} if env else {}
     machine.project_file.unlink(missing_ok=True)
-    without = machine.load(arguments={"review_tier": argument}, **env_table)
+    without = machine.load(env_table, {"review_tier": argument})
     machine.project_file.write_text(toml(review_tier=project))
-    beside = machine.load(arguments={"review_tier": argument}, **env_table)
+    beside = machine.load(env_table, {"review_tier": argument})
 
     assert TIERS.index(beside.review_tier) >= TIERS.index(without.review_tier)
     assert beside._replace(review_tier="none", origins={}) == without._replace(review_tier="none", origins={})
@@ -176,7 +178,7 @@ def test_a_mistake_in_the_users_file_names_file_key_and_remedy(
 
 def test_a_mistake_in_a_variable_names_the_variable(machine: Machine) -> None:
     with pytest.raises(InvalidSettings, match=r"\$LOOPBOOK_REVIEW_TIER: review_tier must be one of"):
-        machine.load(LOOPBOOK_REVIEW_TIER="heavy")
+        machine.load({"LOOPBOOK_REVIEW_TIER": "heavy"})
 
 
 def test_an_unknown_key_in_a_project_is_answered_with_what_may_stand_there(machine: Machine) -> None:
@@ -204,7 +206,7 @@ def test_folders_start_from_home_or_from_where_they_are_written(machine: Machine
     assert machine.load().kinds_dir == machine.home / "kinds"
     machine.user_file.write_text('kinds_dir = "kinds"\n')
     assert machine.load().kinds_dir == machine.user_file.parent / "kinds"
-    assert machine.load(LOOPBOOK_KINDS_DIR="k").kinds_dir == Path.cwd() / "k"
+    assert machine.load({"LOOPBOOK_KINDS_DIR": "k"}).kinds_dir == Path.cwd() / "k"
 
 
 def test_a_check_command_holds_in_its_folder_and_below_and_nowhere_else(machine: Machine) -> None:

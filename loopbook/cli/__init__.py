@@ -40,13 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     import typer
 
-    from loopbook.cli.app import app
+    from loopbook.cli.app import command_tree
     from loopbook.cli.exits import USAGE
     from loopbook.cli.output import complain
 
-    command = typer.main.get_command(app)
     usage_error: type[Exception] = typer.BadParameter.__bases__[0]
     try:
+        command = command_tree()
         with command.make_context("loopbook", argv) as context:
             command.invoke(context)
     except typer.Exit as end:

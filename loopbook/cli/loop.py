@@ -37,7 +37,11 @@ def start(
     ] = None,
     review_tier: Annotated[
         Literal["none", "light", "full"] | None,
-        typer.Option("--review-tier", help="The least review it asks for; else your settings."),
+        typer.Option(
+            "--review-tier",
+            metavar="none|light|full",
+            help="The least review it asks for; else your settings.",
+        ),
     ] = None,
     loop: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Its id; else a new one is made.")
@@ -47,7 +51,7 @@ def start(
 ) -> None:
     """Open a loop and print its id."""
     settings = settings_for(store, review_tier=review_tier)
-    with opened(store, session) as books:
+    with opened(store, session, make=True) as books:
         say(books.start(kind, intent, anchor=anchor, review_tier=settings.review_tier, id=loop).id)
 
 

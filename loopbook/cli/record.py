@@ -142,12 +142,14 @@ def check(
     command: Annotated[str, typer.Option("--command", metavar="TEXT", help="The command that was run.")],
     outcome: Annotated[
         Literal["pass", "fail", "unknown"] | None,
-        typer.Option("--outcome", help="How it ended; else read from the exit code."),
+        typer.Option(
+            "--outcome", metavar="pass|fail|unknown", help="How it ended; else read from the exit code."
+        ),
     ] = None,
     exit_code: Annotated[int | None, typer.Option("--exit-code", metavar="N", help="Its exit code.")] = None,
     scope: Annotated[
         Literal["tests", "build", "lint", "types", "format", "manual"],
-        typer.Option("--scope", help="What it vouches for."),
+        typer.Option("--scope", metavar="tests|build|lint|types|format|manual", help="What it vouches for."),
     ] = "tests",
     output_tail: Annotated[
         str | None, typer.Option("--output-tail", metavar="TEXT", help="The end of what it printed.")
@@ -176,7 +178,9 @@ def check(
 )
 def review(
     *,
-    tier: Annotated[Literal["light", "full"], typer.Option("--tier", help="How thorough it was.")],
+    tier: Annotated[
+        Literal["light", "full"], typer.Option("--tier", metavar="light|full", help="How thorough it was.")
+    ],
     reviewer: Annotated[str, typer.Option("--reviewer", metavar="NAME", help="Who read the work.")],
     findings: Annotated[
         list[str] | None,
@@ -215,7 +219,7 @@ def _finding(text: str) -> Finding:
 def decision(
     *,
     text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What was decided.")],
-    by: Annotated[Literal["user", "agent"], typer.Option("--by", help="Who decided.")],
+    by: Annotated[Literal["user", "agent"], typer.Option("--by", metavar="user|agent", help="Who decided.")],
     question: Annotated[
         str | None, typer.Option("--question", metavar="TEXT", help="What had been asked.")
     ] = None,

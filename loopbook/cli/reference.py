@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol, cast
 
-import typer
-
 from loopbook.cli.exits import EXIT_CODES
 
 
@@ -48,9 +46,9 @@ class Described(NamedTuple):
 
 def commands() -> tuple[Described, ...]:
     """Every command and group of ``loopbook``, in the order of the help."""
-    from loopbook.cli.app import app
+    from loopbook.cli.app import command_tree
 
-    return tuple(_walk("loopbook", typer.main.get_command(app)))
+    return tuple(_walk("loopbook", command_tree()))
 
 
 def _walk(path: str, command: object) -> Iterator[Described]:
@@ -99,11 +97,16 @@ def _names(param: Param) -> str:
     if param.param_type_name == "argument":
         return f"`{param.metavar or param.name.upper()}`"
     names = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
-    return f"{names} {param.metavar}" if param.metavar else names
+    return f"{names} {_cell(param.metavar)}" if param.metavar else names
 
 
 def _meaning(param: Param) -> str:
-    words = (param.help or "").replace("|", "\\|")
+    words = _cell(param.help or "")
     if param.envvar:
         words += f" Variable: `{param.envvar}`."
     return f"{words} Required." if param.required and param.param_type_name == "option" else words
+
+
+def _cell(text: str) -> str:
+    """Text in a cell of a Markdown table, as it stands."""
+    return text.replace("|", "\\|").replace("<", "&lt;")

@@ -25,7 +25,7 @@ def run(
     ] = None,
     driver: Annotated[
         Literal["async", "blocking", "host"],
-        typer.Option("--as", help="Which driver of the flow settles runs."),
+        typer.Option("--as", metavar="async|blocking|host", help="Which driver of the flow settles runs."),
     ] = "async",
 ) -> None:
     """Run every scenario and print the first difference of each that fails."""

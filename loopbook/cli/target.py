@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from loopbook.cli.output import complain, say
-from loopbook.errors import NoSuchLoop
+from loopbook.errors import NoSuchLoop, StoreUnavailable
 
 if TYPE_CHECKING:
     from loopbook.entry import Draft
@@ -33,11 +33,21 @@ def settings_for(store: str | None, **arguments: object) -> Settings:
 
 
 @contextmanager
-def opened(store: str | None, session: str = "cli") -> Iterator[Books]:
-    """The books of the store that arguments, environment and settings name."""
+def opened(store: str | None, session: str = "cli", *, make: bool = False) -> Iterator[Books]:
+    """The books of the store that arguments, environment and settings name.
+
+    A store that is not there is made only where ``make`` says so: else a slip in its name would
+    answer every question with nothing.
+    """
     from loopbook.loop import Books
+    from loopbook.store import parse_url
 
     settings = settings_for(store)
+    file = parse_url(settings.store).path
+    if file is not None and not make and not file.exists():
+        raise StoreUnavailable(
+            f"there is no store {file}; nothing was written; make it with: loopbook loop start"
+        )
     with Books.open(settings.store, session=session, kinds_dir=settings.kinds_dir) as books:
         yield books
 
@@ -58,6 +68,7 @@ def chosen(books: Books, loop: str | None) -> Loop:
 
 def write(target: Target, *drafts: Draft | Event) -> None:
     """Record all of it or nothing, and print a line for each entry that is new."""
+
     from loopbook.audit.items import said
 
     with opened(target.store, target.session) as books:
