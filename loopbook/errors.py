@@ -138,3 +138,7 @@ class InvalidSettings(LoopbookError, ValueError):
 
 class TranscriptUnreadable(LoopbookError, OSError):
     """Raised when a session file cannot be read at all, or holds no session."""
+
+
+class BookDiffers(LoopbookError, ValueError):
+    """Raised when the book of a session was begun from another file than the one to be audited."""

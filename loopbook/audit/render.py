@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 
 from rich.console import Console
 from rich.text import Text
@@ -17,10 +18,12 @@ from loopbook.audit.model import (
     FIRST_ITEMS,
     Audit,
     CheckCount,
+    ChildCount,
     FileProblem,
     Item,
     Session,
     Summary,
+    TodoCount,
     WeighedClaim,
 )
 from loopbook.audit.shown import counted, quoted, shown, visible
@@ -54,11 +57,13 @@ class Page:
     def timeline(self, items: Iterable[Item], left_out: int = 0) -> None:
         """The lines of the timeline, with a mark where some were left out."""
         self._title("timeline")
-        for place, item in enumerate(items):
-            if left_out and place == FIRST_ITEMS:
-                self._hang(
-                    " " * (_LINE + _TIME + 4), f"… {left_out} lines left out (--full prints all)", "dim"
-                )
+        rest = iter(items)
+        for item in islice(rest, FIRST_ITEMS if left_out else None):
+            self._item(item)
+        if left_out:
+            indent = " " * (_LINE + _TIME + 4)
+            self._hang(indent, f"… {left_out} lines left out (--full prints all)", "dim")
+        for item in rest:
             self._item(item)
 
     def rest(self, audit: Audit) -> None:
@@ -95,7 +100,7 @@ class Page:
     def _claim(self, claim: WeighedClaim) -> None:
         prefix = Text.assemble("  ", (f"{claim.verdict:14}", STYLES.get(claim.verdict, "")))
         self._hang(prefix, f"{_where(claim.line)}said {quoted(claim.text, 300)}{_marks(claim)}")
-        self._hang(" " * len(prefix), because(claim))
+        self._hang(" " * len(prefix), claim.reason)
 
     def _problems(self, problems: Iterable[FileProblem], left_out: int) -> None:
         for problem in problems:
@@ -120,33 +125,14 @@ class Page:
             self._console.print(Text.assemble(lead, line), soft_wrap=True)
 
 
-def because(claim: WeighedClaim) -> str:
-    """Why the verdict is what it is, with the check it rests on.
-
-    >>> from loopbook.audit.model import CheckRef
-    >>> check = CheckRef(command="python -m unittest", outcome="fail", scope="tests", exit_code=1, line=31)
-    >>> claim = WeighedClaim(text="", category="tests", verdict="unknown", reason="it failed", check=check)
-    >>> because(claim)
-    'it failed: `python -m unittest`, exit 1, line 31'
-    """
-    check = claim.check
-    if check is None:
-        return claim.reason
-    parts = [f"`{shown(check.command)}`"]
-    if check.exit_code is not None:
-        parts.append(f"exit {check.exit_code}" + (" (masked)" if check.masked else ""))
-    if check.line is not None:
-        parts.append(f"line {check.line}")
-    if check.by:
-        parts.append(f"by {check.by}")
-    return f"{claim.reason}: {', '.join(parts)}"
-
-
 def _marks(claim: WeighedClaim) -> str:
+    check = claim.check
     marks = (
         ("run not settled", claim.open),
+        ("of a part", claim.partial),
         ("possibly stale", claim.possibly_stale),
-        ("part of the whole", claim.partial),
+        ("exit code masked", check is not None and check.masked),
+        (f"run by {check.by}" if check else "", check is not None and check.by is not None),
     )
     said = ", ".join(words for words, holds in marks if holds)
     return f" ({said})" if said else ""
@@ -177,28 +163,11 @@ def summary_lines(audit: Audit) -> Iterable[tuple[str, str]]:
     yield "runs", _runs(audit)
     yield "changes", str(summary.changes)
     yield "checks", _checks(summary)
-    yield (
-        "others",
-        (
-            f"{counted(summary.sources, 'source')}, {counted(summary.decisions, 'decision')},"
-            f" {counted(summary.reviews, 'review')}"
-        ),
-    )
-    todos, children = summary.todos, summary.children
-    yield (
-        "todos",
-        (
-            f"{todos.opened} opened, {todos.completed} completed, {todos.dropped} dropped;"
-            f" {todos.open} open at the end, {todos.loose} of them without a follow-up"
-        ),
-    )
-    yield (
-        "children",
-        (
-            f"{children.linked} sent out, {children.reported} reported, {children.dropped} dropped,"
-            f" {children.lost} lost; {children.out} out at the end"
-        ),
-    )
+    yield "sources", str(summary.sources)
+    yield "decisions", str(summary.decisions)
+    yield "reviews", str(summary.reviews)
+    yield "todos", _todos(summary.todos)
+    yield "children", _children(summary.children)
     if summary.phase:
         missing = f" ({', '.join(summary.phase.missing)})" if summary.phase.missing else ""
         yield "phase", f"{summary.phase.current}; next: {summary.phase.next}{missing}"
@@ -206,6 +175,20 @@ def summary_lines(audit: Audit) -> Iterable[tuple[str, str]]:
     yield "verify", summary.verify + (stale if summary.possibly_stale else "")
     yield "claims", _counts(summary.claims)
     yield "problems", str(summary.problems)
+
+
+def _todos(todos: TodoCount) -> str:
+    if not todos.opened:
+        return "0"
+    told = _counts({"opened": todos.opened, "completed": todos.completed, "dropped": todos.dropped})
+    loose = f", {todos.loose} of them without a follow-up" if todos.loose else ""
+    return f"{told}; {todos.open} open at the end{loose}"
+
+
+def _children(children: ChildCount) -> str:
+    sent = {"sent out": children.linked, "reported": children.reported, "dropped": children.dropped}
+    told = _counts({**sent, "lost": children.lost})
+    return told if told == "0" else f"{told}; {children.out} out at the end"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

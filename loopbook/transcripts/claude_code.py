@@ -123,6 +123,11 @@ class Reader:
         """The run that has not come to rest at the end of the file, as it stands."""
         return self._turn_at(None, self._turn.last_at)
 
+    @property
+    def open_line(self) -> int | None:
+        """Where the open run's last word or act stands."""
+        return self._turn.line
+
     # --- prompts and rest ---------------------------------------------------------------
 
     def _user(self, record: Record, place: _Place) -> Iterator[Draft]:

@@ -24,24 +24,28 @@ LOOKED_AT = 200
 #: Record types that only another host writes.
 OTHERS = {"session_meta": "Codex", "response_item": "Codex", "turn_context": "Codex", "session": "pi"}
 
-_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_OWN_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent-.*", re.IGNORECASE | re.DOTALL)
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class SessionFile(NamedTuple):
-    """A file that may be read: ``host`` wrote it, ``session`` is its id, ``size`` is in bytes."""
+    """A file that may be read: ``host`` wrote it, ``session`` is its id, ``size`` is in bytes.
+
+    ``cwd`` is the folder the session began in, where a record tells.
+    """
 
     path: Path
     host: str
     session: str
     size: int
+    cwd: Path | None = None
 
 
 def open_session(path: str | os.PathLike[str]) -> SessionFile:
     """Whose session a file is; a file that shows nothing else is taken for Claude Code's.
 
-    The session's id is the file's name where that is an id, else the first that a record gives,
-    else the file's name.
+    The session's id is the file's name where that is an id or a sub-agent's, else the first that a
+    record gives, else the file's name.
 
     Raises ``TranscriptUnreadable`` for a file that cannot be read, or that another host wrote.
     """
@@ -49,22 +53,26 @@ def open_session(path: str | os.PathLike[str]) -> SessionFile:
     try:
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            return SessionFile(path, HOST, _session(path, stream), size)
+            session, cwd = _facts(path, stream)
+            return SessionFile(path, HOST, session, size, Path(cwd) if cwd else None)
     except OSError as error:
         what = f"{path} cannot be read: {error.strerror or error}; nothing was recorded."
         raise TranscriptUnreadable(f"{what} Give the path of a session's .jsonl file.") from error
 
 
-def _session(path: Path, stream: BinaryIO) -> str:
-    found = ""
+def _facts(path: Path, stream: BinaryIO) -> tuple[str, str]:
+    """The session's id and the folder it began in ("" for unknown)."""
+    found = cwd = ""
     for line in islice(read_lines(stream, Problems()), LOOKED_AT):
         other = OTHERS.get(text_of(line.record, "type"))
         if other and "uuid" not in line.record:
             what = f"{path} is a session of {other}, which is not read yet; nothing was recorded."
             raise TranscriptUnreadable(f"{what} Give a session file of Claude Code.")
         found = found or text_of(line.record, "sessionId")
-    name = path.stem if _SESSION_ID.fullmatch(path.stem) or not found else found
-    return _NOT_IN_A_NAME.sub("-", name)[:100] or "unknown"
+        cwd = cwd or text_of(line.record, "cwd")
+    # The records of a sub-agent's file give its parent's id, which is another session's name.
+    name = path.stem if _OWN_NAME.fullmatch(path.stem) or not found else found
+    return _NOT_IN_A_NAME.sub("-", name)[:100] or "unknown", cwd
 
 
 class SessionReading(Iterator[Draft]):
@@ -72,7 +80,8 @@ class SessionReading(Iterator[Draft]):
 
     ``lines`` and ``position`` (bytes) tell how far the reading is. After the last draft,
     ``problems`` lists what was passed over (the first 100 of ``problems_total``), and ``open_run``
-    is the run that has not come to rest at the end of the file, as it stands there.
+    is the run that has not come to rest at the end of the file, as it stands there; ``open_line``
+    is where its last word stands.
     """
 
     def __init__(self, file: SessionFile, rules: Rules, redactor: Redactor) -> None:
@@ -93,6 +102,11 @@ class SessionReading(Iterator[Draft]):
     def session(self) -> str:
         """The session's id."""
         return self.file.session
+
+    @property
+    def open_line(self) -> int | None:
+        """The line of the open run's last word or act."""
+        return self._reader.open_line if self.open_run else None
 
     @property
     def problems(self) -> list[Problem]:

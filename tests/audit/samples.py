@@ -8,7 +8,10 @@ from loopbook.audit import model as m
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
-FAILED = m.CheckRef(command="python -m unittest", outcome="fail", scope="tests", exit_code=1, line=31)
+FAILURE = "the last test run failed: `python -m unittest`, exit 1, line 31"
+FAILED = m.CheckRef(
+    command="python -m unittest", outcome="fail", scope="tests", exit_code=1, line=31, by="agent-1"
+)
 
 
 def an_audit(text: str = "All tests pass", *, items: int = 3, left_out: int = 0) -> m.Audit:
@@ -26,7 +29,7 @@ def an_audit(text: str = "All tests pass", *, items: int = 3, left_out: int = 0)
         timeline_left_out=left_out,
         claims=(
             m.WeighedClaim(
-                text=text, category="tests", verdict="contradicted", reason="the last test run failed",
+                text=text, category="tests", verdict="contradicted", reason=FAILURE,
                 check=FAILED, line=40, seq=9, possibly_stale=True, open=True, partial=True,
             ),
         ),

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from loopbook.audit.document import write
 from loopbook.audit.model import FIRST_ITEMS, Audit
-from loopbook.audit.render import Page, because
+from loopbook.audit.render import Page
 from tests.audit.samples import an_audit
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -35,7 +35,7 @@ def test_a_contradicted_claim_names_the_words_the_command_its_exit_and_the_lines
 
 
 def test_marks_say_that_the_run_is_open_and_what_may_be_stale() -> None:
-    assert "(run not settled, possibly stale, part of the whole)" in written(an_audit())
+    assert "(run not settled, of a part, possibly stale, run by agent-1)" in written(an_audit())
 
 
 def test_the_summary_says_counts_phase_and_verify_state() -> None:
@@ -99,8 +99,3 @@ def test_where_lines_were_left_out_it_says_how_many() -> None:
     before, after = text.split("… 1234 lines left out (--full prints all)")
     assert before.count("check    ") == FIRST_ITEMS
     assert after.count("check    ") == 2
-
-
-def test_a_claim_with_no_check_behind_it_gives_the_bare_reason() -> None:
-    claim = an_audit().claims[0].model_copy(update={"check": None, "reason": "no check was run"})
-    assert because(claim) == "no check was run"

@@ -26,6 +26,7 @@ def small() -> Session:
         (f"{SESSION}.jsonl", SESSION),
         ("copy of it.jsonl", SESSION),
         ("11111111-2222-3333-4444-555555555555.jsonl", "11111111-2222-3333-4444-555555555555"),
+        ("agent-a1b2c3.jsonl", "agent-a1b2c3"),
     ],
 )
 def test_the_id_is_the_files_name_where_that_is_one_else_the_records(
@@ -56,6 +57,24 @@ def test_a_file_that_shows_nothing_is_read_and_gives_nothing(tmp_path: Path, fir
     reading = read_session(path)
     assert list(reading) == []
     assert (reading.host, reading.open_run) == ("claude-code", None)
+
+
+def test_the_folder_it_began_in_is_what_its_records_tell(tmp_path: Path) -> None:
+    assert open_session(small().write(tmp_path)).cwd == Path("/home/dev/project")
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"type":"user"}\n')
+    assert open_session(path).cwd is None
+
+
+def test_the_open_run_has_the_line_of_its_last_word_and_a_settled_one_none(tmp_path: Path) -> None:
+    session = small()
+    reading = read_session(session.write(tmp_path))
+    assert (list(reading)[-1].line, reading.open_line) == (2, None)
+    session.user("and now?")
+    session.says("now this")
+    reading = read_session(session.write(tmp_path))
+    assert len(list(reading)) == 3
+    assert reading.open_line == 5
 
 
 def test_how_far_it_was_read_is_known_at_every_draft(tmp_path: Path) -> None:
