@@ -126,7 +126,8 @@ def _head(entry: Entry, v: object) -> str:
     unit = "" if entry.unit is None else f',"unit":{quoted(entry.unit)}'
     host_ref = "" if entry.host_ref is None else f',"host_ref":{quoted(entry.host_ref)}'
     line = "" if entry.line is None else f',"line":{int(entry.line)}'
-    return f'{{"at":"{at}Z","session":{quoted(entry.session)}{unit}{host_ref}{line},"v":{v},"prev":"{entry.prev}"'
+    who = f'{{"at":"{at}Z","session":{quoted(entry.session)}{unit}{host_ref}{line}'
+    return f'{who},"v":{v},"prev":"{entry.prev}"'
 
 
 def seal(stream: str, version: int, topic: str, body: bytes) -> str:

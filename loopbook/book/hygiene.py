@@ -45,7 +45,7 @@ class Hygiene:
             if len(self._known) >= KEPT:
                 self._known = {}  # a new dict: another thread may be reading the old one
             known = self._known[text] = self._redactor.text(clean(text))
-        return known
+        return text if known == text else known
 
     def model(self, model: Model) -> Model:
         """The model with every text in it cleaned, those of unknown fields by their names too."""
