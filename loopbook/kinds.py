@@ -44,6 +44,7 @@ SPEAKS_FOR_ITSELF = ("no_open_finding", "closable")
 FOLLOWS: Mapping[Named, tuple[str, str]] = {"verified": ("check", "change"), "reviewed": ("review", "change")}
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_TYPES: Mapping[type, str] = {str: "text", int: "a whole number", bool: "true or false"}
 _MAX_PHASES, _MAX_NEEDS, _MAX_TEXT = 40, 20, 200
 
 
@@ -202,7 +203,7 @@ class _Reader:
             if isinstance(allowed, tuple) and one not in allowed:
                 raise self.wrong(key, f"{name} is never {one!r}", f"use {_or(allowed)}")
             if isinstance(allowed, type) and type(one) is not allowed:
-                raise self.wrong(key, f"{one!r} is no {allowed.__name__}", f"give a {allowed.__name__}")
+                raise self.wrong(key, f"{one!r} will not do", f"give {_TYPES[allowed]}")
         return name, tuple(one for one in values if isinstance(one, str | int | bool))
 
     def word(self, value: object, key: str) -> str:

@@ -1,0 +1,176 @@
+"""Runs, notices, notes and the life of a loop: what later decisions compare."""
+
+from __future__ import annotations
+
+from loopbook import events as e
+from loopbook.projections import BookState, evolve
+from loopbook.projections.state import CONTINUED, SETTLED_RUNS, Notice
+from loopbook.run import Line
+from tests.projections.books import START, book, change, entries, fails, on, review
+
+HUMAN = e.Prompted(prompt="p1", text="add a retry")
+ADVISOR = "second_thought"
+
+
+def _notice(key: str = "k1", *, trigger: int = 2, sort: str = "away", advisor: str = ADVISOR) -> e.Noticed:
+    fields = {"advisor": advisor, "run": "r1", "key": key, "text": "x", "sort": sort, "trigger": trigger}
+    return e.Noticed.model_validate({**fields, "continues": sort == "away"})
+
+
+def _passed(reason: str, run: str = "r1") -> e.PassedOver:
+    return e.PassedOver(advisor=ADVISOR, run=run, reason=reason)
+
+
+def _gated(state: BookState) -> dict[str, tuple[str, ...]]:
+    return {one.run: one.gated for one in state.runs.settled}
+
+
+# --- prompts and runs -----------------------------------------------------------------------
+
+
+def test_a_prompt_opens_a_run_and_settling_ends_it() -> None:
+    state = book(HUMAN)
+    assert (state.runs.open, state.runs.tasks) == (2, 1)
+    assert on(state, e.RunSettled(run="r1")).runs.open == 0
+
+
+def test_only_a_human_prompt_opens_a_task() -> None:
+    state = book(HUMAN, e.Prompted(prompt="p2", text="next: verify", origin="advisor"))
+    assert state.runs.tasks == 1
+    assert state.runs.prompt is not None
+    assert state.runs.human is not None
+    assert (state.runs.prompt.prompt, state.runs.human.prompt) == ("p2", "p1")
+
+
+def test_a_human_prompt_refills_the_budget_that_all_advisors_share() -> None:
+    state = book(HUMAN, _notice("k1"), _notice("k2", advisor="follow_through"), _notice("k3", sort="close"))
+    assert state.runs.continuations == 2
+    state = on(state, _passed("bound"), _passed("bound"))
+    assert state.runs.bound == 6
+    assert on(state, e.Prompted(prompt="p2", text="x", origin="host")).runs.continuations == 2
+    after = on(state, e.Prompted(prompt="p3", text="go on"))
+    assert (after.runs.continuations, after.runs.bound) == (0, 0)
+    assert len(after.runs.continued) == 2, "a pair is never continued twice, whoever prompts"
+
+
+def test_pairs_of_key_and_trigger_that_were_continued_are_known_the_newest_first_to_stay() -> None:
+    state = book(_notice("k1", trigger=2), _notice("k1", trigger=2), _notice("k1", trigger=5))
+    assert state.runs.continued == (("k1", 2), ("k1", 5))
+    state = on(state, *(_notice(f"x{n}") for n in range(CONTINUED)))
+    assert len(state.runs.continued) == CONTINUED
+    assert state.runs.continued[-1] == (f"x{CONTINUED - 1}", 2)
+
+
+def test_the_last_settled_run_is_kept_within_bounds() -> None:
+    lines = tuple(Line(role="user", text=f"{n:02}" + "x" * 10_000) for n in range(30))
+    settled = e.RunSettled(run="r1", stop="length", final_text="a" * 9_000 + "z", lines=lines, calls_total=7)
+    last = book(settled).runs.last
+    assert last is not None
+    assert (last.run, last.stop, last.calls_total, last.interactive) == ("r1", "length", 7, True)
+    assert (len(last.final_text), last.final_text[-1]) == (8_000, "z")
+    assert [text[:2] for _, text in last.lines] == ["27", "28", "29"]
+    assert sum(len(text) for _, text in last.lines) == 24_000
+
+
+def test_of_settled_runs_the_newest_are_kept_and_one_that_settles_twice_is_one() -> None:
+    state = book(*(e.RunSettled(run=f"r{n}") for n in range(SETTLED_RUNS + 2)), e.RunSettled(run="r5"))
+    assert len(state.runs.settled) == SETTLED_RUNS
+    assert state.runs.settled[-1].run == "r5"
+
+
+def test_a_run_that_an_advisor_looked_at_is_known_also_when_it_settles_twice() -> None:
+    run = e.RunSettled(run="r1")
+    for looked in (e.Judged(advisor=ADVISOR, run="r1", read_to=1), _passed("nothing-new"), _notice()):
+        assert _gated(book(run, looked)) == {"r1": (ADVISOR,)}
+        assert _gated(book(run, looked, looked, run)) == {"r1": (ADVISOR,)}
+
+
+def test_a_failed_or_stale_answer_leaves_the_run_to_be_asked_about_again() -> None:
+    for reason in ("judge-failed", "stale"):
+        assert _gated(book(e.RunSettled(run="r1"), _passed(reason))) == {"r1": ()}
+
+
+# --- judgments and notices ------------------------------------------------------------------
+
+
+def test_the_last_judgment_and_the_last_notice_of_each_sort_are_kept_per_advisor() -> None:
+    judged = e.Judged(advisor=ADVISOR, run="r1", read_to=2)
+    state = book(
+        change(), judged, _notice("k1"), _notice("k2", sort="close"), _notice("k3"), _notice(advisor="x")
+    )
+    heard = state.loop.heard[ADVISOR]
+    assert (heard.judged, heard.read_to, heard.asked) == (3, 2, 2)
+    assert heard.away == Notice(6, "k3", 2, None, True)
+    assert heard.close == Notice(5, "k2", 2, None, False)
+    assert state.loop.heard["x"].judged == 0
+
+
+def test_below_two_units_what_names_the_unit_is_said_of_the_loop() -> None:
+    state = book(
+        e.UnitAdded(unit="a", subject="a"), (e.Judged(advisor=ADVISOR, read_to=2), "a"), (_notice(), "a")
+    )
+    assert state.loop.heard[ADVISOR].judged == 3
+    assert state.loop.heard[ADVISOR].away is not None
+
+
+def test_a_subjects_last_evidence_is_kept_in_a_word() -> None:
+    words = {
+        change("retry added"): "retry added",
+        fails(): "fail",
+        review(tier="full"): "full",
+        e.Decision(text="exponential", decided_by="user"): "exponential",
+        e.Source(locator="rfc9110", summary="when to retry"): "when to retry",
+        e.ChildReported(child="c1", ok=True, summary="fine"): "fine",
+    }
+    for event, word in words.items():
+        evidence = book(event).loop.evidence
+        assert evidence is not None
+        assert (evidence.type, evidence.seq, evidence.word) == (event.type, 2, word)
+    assert book(e.Task(text="x")).loop.evidence is None
+
+
+def test_the_last_diff_summary_is_kept_to_twelve_hundred_characters() -> None:
+    state = book(e.Change(summary="one", diff_summary="d" * 5_000), change("two"))
+    assert state.loop.diff_summary == "d" * 1_200
+
+
+# --- notes ----------------------------------------------------------------------------------
+
+
+def test_the_newest_twenty_tasks_and_frictions_are_kept_two_hundred_characters_long() -> None:
+    events = [event for n in range(25) for event in (e.Task(text=f"t{n}"), e.Friction(text=f"f{n}"))]
+    state = book(*events, e.Task(text="x" * 999), e.Friction(text="y" * 999, child="c9"))
+    assert len(state.notes.tasks) == len(state.notes.friction) == 20
+    assert (state.notes.tasks[0], state.notes.tasks[-1]) == ("t6", "x" * 200)
+    assert state.notes.friction[-1] == ("y" * 200, "c9")
+
+
+def test_base_and_watch_only_count() -> None:
+    state = book()
+    assert on(state, e.Base(text="main"), e.Watch(text="ci")) == state._replace(version=3)
+
+
+# --- the life of a loop ---------------------------------------------------------------------
+
+
+def test_a_declared_close_stays_pending_until_a_judgment_at_close() -> None:
+    state = book(e.CloseDeclared(claim="done"), e.Judged(advisor="completion", read_to=2))
+    assert (state.life.claim, state.life.declared) == ("done", 2)
+    assert on(state, e.Judged(advisor=ADVISOR, read_to=2, sort="close")).life.claim is None
+    assert on(state, e.LoopClosed(outcome="met")).life.claim is None
+
+
+def test_a_closed_loop_says_how_until_it_is_reopened() -> None:
+    state = book(e.LoopClosed(outcome="over_concerns"))
+    assert state.life.outcome == "over_concerns"
+    assert on(state, e.LoopReopened()).life.outcome is None
+
+
+def test_a_loop_knows_who_opened_and_who_adopted_it_and_is_opened_once() -> None:
+    state = book()
+    assert (state.life.session, state.life.opened, state.life.kind) == ("s1", 1, "change")
+    (adoption,) = entries([e.SessionAdopted()], 1)
+    adopted = evolve(state, adoption._replace(session="s2", at=START))
+    assert adopted.life.session == "s2"
+    again = on(adopted, e.LoopOpened(kind="fix", intent="another"))
+    assert again.life == adopted.life
