@@ -38,9 +38,8 @@ from loopbook.events import BY_TYPE, ENVELOPE, Event, Unknown
 #: class's ``VERSION``; the test holds that no step is missing. The dict may be changed in place.
 UPCASTS: Mapping[tuple[str, int], Callable[[dict[str, object]], dict[str, object]]] = {}
 
-#: The bytes of ``,"sum":"`` + 64 hex digits + ``"}``.
-_SUM_START = b',"sum":"'
-_TAIL = len(_SUM_START) + 64 + 2
+#: The length of ``,"sum":"`` + 64 hex digits + ``"}``.
+_TAIL = 8 + 64 + 2
 
 
 class Draft(NamedTuple):
@@ -117,7 +116,7 @@ def encode(entry: Entry) -> bytes:
         digest = seal(entry.originator_id, entry.originator_version, event.type, body)
     except (PydanticSerializationError, ValueError, RecursionError) as wrong:
         raise InvalidEvent(f"{event.type!r} cannot be written as JSON ({wrong})") from None
-    return b'%b,"sum":"%b"}' % (body, digest.encode())
+    return _sealed(body, digest)
 
 
 def _head(entry: Entry, v: object) -> str:
@@ -144,7 +143,12 @@ def seal(stream: str, version: int, topic: str, body: bytes) -> str:
 
 def holds(stream: str, version: int, topic: str, state: bytes) -> bool:
     """Whether a row's ``sum`` is that of the row: false for any row that was edited or moved."""
-    return seal(stream, version, topic, state[:-_TAIL]).encode() == state[-66:-2]
+    body = state[:-_TAIL]
+    return state == _sealed(body, seal(stream, version, topic, body))
+
+
+def _sealed(body: bytes, digest: str) -> bytes:
+    return b'%b,"sum":"%b"}' % (body, digest.encode())
 
 
 def sum_in(state: bytes) -> str:
