@@ -10,9 +10,11 @@ somebody. Time is linear in the text; at most ``MAX_CLAIMS`` are returned.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple, cast
 
+from loopbook.evidence import claim_patterns as patterns
 from loopbook.evidence import phrases
 from loopbook.evidence.phrases import Category
 from loopbook.evidence.prose import Prose, Sentence, prose, sentences
@@ -40,13 +42,12 @@ class Claim(NamedTuple):
 
 
 class _Noun(NamedTuple):
-    """Something that can pass, named in a sentence; ``begin`` is where its own words begin."""
+    """Something that can pass, named in a sentence."""
 
     category: Category
     word: str
     start: int
     end: int
-    begin: int
 
 
 class _Phrase(NamedTuple):
@@ -76,7 +77,7 @@ def find_claims(text: str) -> tuple[Claim, ...]:
     spoken_of: Category | None = None
     for sentence in sentences(read.plain):
         nouns = _nouns(sentence.text)
-        if _TRIGGER.search(sentence.text):
+        if patterns.TRIGGER.search(sentence.text):
             for phrase, blocked in _judged(sentence.text, nouns, spoken_of):
                 looked_at += 1
                 if not blocked:
@@ -87,107 +88,10 @@ def find_claims(text: str) -> tuple[Claim, ...]:
     return tuple(claims[:MAX_CLAIMS])
 
 
-# --- patterns put together from the phrases -------------------------------------------------
-
-
-def _named(patterns: Mapping[Category, str]) -> str:
-    return "|".join(f"(?P<{category}>{pattern})" for category, pattern in patterns.items())
-
-
-_S = r"\s{1,8}"
-_END = r"(?![\w-])"
-_FILL = rf"(?:{_S}(?:{phrases.FILLERS})\b){{0,4}}"
-_TROUBLES = rf"(?:{phrases.TROUBLES}){_END}"
-_BE = rf"(?:{_S}(?:have|has|were|was|are|is|been|all|now|also)){{1,4}}"
-_PASSES = rf"(?:{phrases.PASSES}){_END}(?!{_S}{phrases.NOT_A_VERDICT})"
-_NO_TROUBLES = rf"(?:with{_S})?(?:{phrases.NONE_OF}){_S}(?:[\w-]{{1,20}}{_S}){{0,2}}?{_TROUBLES}"
-
-_NOUN = re.compile(rf"(?<![\w/.@-])(?:{_named(phrases.SUBJECTS)}){_END}")
-_TRIGGER = re.compile(
-    rf"{phrases.PASSES}|clean|happy|satisf|success|{phrases.TROUBLES}|compil|buil[dt]|verified|confirmed"
-    rf"|validated|good|free|failed|[{phrases.CHECK_MARKS}]|\bok\b"
-)
-_SAID_OF_IT = re.compile(
-    rf"(?:{_S}\([^()\n]{{0,80}}\))?"
-    rf"(?P<narrowed>{_S}(?:{phrases.NARROWED_BY})"
-    rf"(?:{_S}(?!(?:{phrases.NOT_NARROWING})\b)[^\s,;:!?|()]{{1,40}}){{1,5}}?)?"
-    rf"(?:{_S}\([^()\n]{{0,80}}\))?{_FILL}{_S}(?P<verdict>{_PASSES}"
-    rf"|(?:{phrases.VERBS})(?:{_S}been)?{_FILL}{_S}(?:(?:{phrases.GOOD}){_END}|{_NO_TROUBLES}))"
-)
-_CLEAN_BEFORE = re.compile(
-    r"(?:^|[:,(]|\b(?:with|got|gives?|gave|had|has|is|was|now|and|yields?|produce[sd]?)\b)\W{0,8}"
-    rf"(?:a{_S})?(?:fully{_S})?(?:clean|successful|green|passing){_S}$"
-)
-_CLEAN_AFTER = re.compile(r"\s{0,8}(?:$|[,)(!.]|(?:and|now|with|after)\b)")
-_LABEL_BEFORE = re.compile(rf"[\W\d_x]{{0,16}}(?:[\w-]{{1,20}}{_S}){{0,3}}?")
-_LABEL_AFTER = re.compile(
-    rf"(?:{_S}\([^()\n]{{0,60}}\))?(?:{_S}(?:suite|status|results?))?\s{{0,8}}"
-    rf"(?:(?:[:|=–—-]|->|→){{1,3}}\s{{0,8}}(?:[{phrases.CHECK_MARKS}]\s{{0,4}})?"
-    rf"(?:{phrases.LABEL_VERDICT}|(?:all{_S})?(?P<n>\d{{1,7}})\s?(?:/|of)\s?(?P<m>\d{{1,7}})"
-    rf"|(?:all{_S})?(?P<count>[1-9]\d{{0,6}}){_S}(?:tests?{_S})?pass(?:ed|ing)?)|[{phrases.CHECK_MARKS}])"
-    rf"(?=\s{{0,8}}(?:$|[,.;|(){phrases.CHECK_MARKS}–—-]|(?:with|in|and|all)\b|\d))"
-)
-_TICK_BEFORE = re.compile(rf"[\s|+-]{{0,8}}[{phrases.CHECK_MARKS}]\s{{0,4}}")
-_TICK_AFTER = re.compile(r"\s{0,4}[.|]?\s{0,4}$")
-_NO_KIND = re.compile(
-    rf"\b(?:{phrases.NONE_OF}|free of){_S}(?:[\w-]{{1,20}}{_S}){{0,2}}?"
-    rf"(?:{_named(phrases.TROUBLE_KINDS)}){_S}{_TROUBLES}"
-)
-_KIND_FIXED = re.compile(
-    rf"\b(?:{_named(phrases.TROUBLE_KINDS)}){_S}(?:{phrases.TROUBLES})"
-    rf"(?P<narrowed>{_S}in{_S}[^,.;\n]{{1,60}}?)?{_BE}{_S}(?:{phrases.FIXED}){_END}"
-)
-_FIXED_KIND = re.compile(
-    rf"\b(?:{phrases.FIXED}){_S}(?:all|every|both|the{_S}remaining|\d{{1,5}})(?:{_S}of)?(?:{_S}the)?{_S}"
-    rf"(?:\S{{1,20}}{_S}){{0,2}}?(?:{_named(phrases.TROUBLE_KINDS)}){_S}{_TROUBLES}"
-)
-_FAILING_FIXED = re.compile(rf"\bfailing{_S}(?:test|spec)s?{_BE}{_S}(?:{phrases.FIXED}){_END}")
-_BUILT = re.compile(
-    rf"(?<![\w-])(?:(?:{phrases.BUILT}){_FILL}{_S})?(?:compile[sd]?|builds?|built)"
-    rf"{_S}(?:cleanly|successfully|fine|{_NO_TROUBLES})"
-    rf"|(?<![\w-])(?:{phrases.BUILT}){_FILL}{_S}(?:compiles|builds)"
-    r"(?=\s{0,8}(?:$|[,).!]|(?:and|now|again)\b))"
-)
-_VERIFIED = re.compile(
-    rf"\b(?:verified|confirmed|validated)(?:{_S}(?!(?:that|if|whether)\b)[\w'-]{{1,30}}){{0,4}}?"
-    rf"{_S}(?:by|with|via|through|using){_S}(?:(?:running|executing|passing|the|our|all|unit|full){_S}){{0,4}}$"
-)
-_COUNT = re.compile(
-    rf"(?<![\w.#/-])(?P<n>\d{{1,7}})(?:\s?(?:/|of|out of)\s?(?P<m>\d{{1,7}}))?{_FILL}{_S}"
-    rf"(?:pass|passe[sd]|passing){_END}(?!{_S}{phrases.NOT_A_VERDICT})"
-)
-_SHARE = re.compile(r"(?<![\w.])(\d{1,7})\s?(?:/|of|out of)\s?(?:the\s)?(\d{1,7})\s")
-_NONE_FAILED = re.compile(
-    rf"\b(?:{phrases.NONE_OF}){_S}(?:failures|failed|failing)(?:{_S}tests?)?(?:{_S}cases?)?{_END}"
-)
-_SOME_FAILED = re.compile(
-    r"(?<![\w.])(?!0\b)\d{1,7}\s{1,4}(?:\w{1,12}\s{1,4}){0,2}(?:fail(?:s|ed|ing|ures?)?|errors?|errored)\b"
-)
-_PRONOUN = re.compile(
-    rf"(?<![\w-])(?:they|these|those|both|everything|all(?:{_S}of{_S}(?:them|these|those))?(?:{_S}\d{{1,7}})?)"
-    rf"{_FILL}{_S}(?:{_PASSES}|(?:are|were|is|came{_S}back|come{_S}back){_FILL}{_S}"
-    rf"(?:passing|passed|green|clean){_END})"
-)
-_SELECTOR = re.compile(r"(?<=-[kmtp] )\S{1,200}|\S{0,200}(?:/|::|\.\w{1,5}\b)\S{0,200}")
-_SENTENCE_BLOCKER = re.compile("|".join(phrases.SENTENCE_BLOCKERS))
-_CLAUSE_BLOCKER = re.compile("|".join(phrases.CLAUSE_BLOCKERS))
-_ADJACENT_BLOCKER = re.compile("|".join(phrases.ADJACENT_BLOCKERS))
-_BLOCKED_BEHIND = re.compile("|".join(phrases.BLOCKED_BEHIND))
-_EXCEPTION, _FAILURE = map(re.compile, phrases.EXCEPTIONS)
-_NO_EXCEPTION = re.compile(phrases.NO_EXCEPTION)
-_NEW_START = re.compile(r"\b(?:but|however|now that|because|since)\b")
-_CLAUSE_END = re.compile(r"[,:()|–—]|\s-{1,2}\s|\b(?:and|so|while|which|where)\b")
-_JOINED = re.compile(r"[\s,&|]*(?:and|or|as well as|plus)?[\s,]*(?:that\s+)?(?:then\s+)?")
-_PLACE_AFTER = re.compile(
-    rf"{_S}(?:in|for|under)(?:{_S}(?!(?:{phrases.NOT_NARROWING}|total|all|a|my|our|general|full|now|this|these"
-    r"|\d\S*)\b)[^\s,;:!?|()]{1,40}){1,3}"
-)
-_WORD = re.compile(r"\S+")
-
-
+@lru_cache(maxsize=256)
 def _command_subject(code: str) -> str | None:
     """The check that inline code names, if it is a command that is one."""
-    found = _NOUN.search(code)
+    found = patterns.NOUN.search(code)
     if found is None or (" " in code[: found.start()].strip() and "run" not in code):
         return None
     return found[0]
@@ -198,8 +102,7 @@ def _command_subject(code: str) -> str | None:
 
 def _nouns(text: str) -> list[_Noun]:
     return [
-        _Noun(cast("Category", m.lastgroup), m[0], m.start(), m.end(), _noun_begin(text, m.start()))
-        for m in _NOUN.finditer(text)
+        _Noun(cast("Category", m.lastgroup), m[0], m.start(), m.end()) for m in patterns.NOUN.finditer(text)
     ]
 
 
@@ -207,7 +110,7 @@ def _noun_begin(text: str, noun: int) -> int:
     """Where the noun's own words begin: at "all" in "all the parser tests"."""
     offset = max(0, noun - 120)
     begin, determined = noun, False
-    tokens = list(_WORD.finditer(text, offset, noun))
+    tokens = list(patterns.WORD.finditer(text, offset, noun))
     for token in tokens[:-7:-1]:
         word = token[0].strip("()[]'\"")
         if token[0][-1] in ",:;)|" or word in phrases.STOP_WORDS:
@@ -218,6 +121,8 @@ def _noun_begin(text: str, noun: int) -> int:
             break
         determined = determined or word in phrases.DETERMINERS
         begin = token.start()
+    if not determined and (joined := patterns.AND_MORE.search(text, offset, begin)):
+        begin = joined.start()
     # In "none of the tests" the "of" belongs to what denies it.
     return begin + 3 if text.startswith("of ", begin) else begin
 
@@ -235,10 +140,10 @@ def _judged(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iterat
         return
     found = [p for noun in nouns for p in _from_noun(text, noun)]
     found += [*_troubles(text), *_counts(text, nouns, spoken_of), *_pronouns(text, nouns, spoken_of)]
-    found += [_Phrase(m.start(), m.end(), "build") for m in _BUILT.finditer(text)]
+    found += [_Phrase(m.start(), m.end(), "build") for m in patterns.BUILT.finditer(text)]
     blocked, end = False, 0
     for phrase in _distinct(found, text):
-        joined = blocked and _JOINED.fullmatch(text, min(end, phrase.start), phrase.start) is not None
+        joined = blocked and patterns.JOINED.fullmatch(text, min(end, phrase.start), phrase.start) is not None
         blocked = joined or _is_blocked(text, phrase)
         end = phrase.end
         yield phrase, blocked
@@ -259,29 +164,31 @@ def _distinct(found: list[_Phrase], text: str) -> Iterator[_Phrase]:
 
 
 def _from_noun(text: str, noun: _Noun) -> Iterator[_Phrase]:
-    said = _SAID_OF_IT.match(text, noun.end)
+    said = patterns.SAID_OF_IT.match(text, noun.end)
     if said:
         narrowed, verdict = said["narrowed"] or "", said["verdict"]
         # "a test pass" is a thing, "tests for passing arguments" are not passing.
         if not (noun.word == "test" and verdict == "pass") and not (narrowed and verdict == "passing"):
             single = noun.word == "test"
-            yield _Phrase(noun.begin, said.end(), noun.category, noun, narrowed, counted=single)
+            yield _Phrase(
+                _noun_begin(text, noun.start), said.end(), noun.category, noun, narrowed, counted=single
+            )
     before = text[max(0, noun.start - 40) : noun.start]
-    if _CLEAN_BEFORE.search(before) and _CLEAN_AFTER.match(text, noun.end):
+    if patterns.CLEAN_BEFORE.search(before) and patterns.CLEAN_AFTER.match(text, noun.end):
         yield _Phrase(noun.start, noun.end, noun.category)
-    if noun.category == "tests" and _VERIFIED.search(text[max(0, noun.start - _AROUND) : noun.start]):
-        yield _Phrase(noun.begin, noun.end, "tests", noun, spoken=False)
-    if noun.start <= 80 and not _SOME_FAILED.search(text):
+    if noun.category == "tests" and patterns.VERIFIED.search(text[max(0, noun.start - _AROUND) : noun.start]):
+        yield _Phrase(_noun_begin(text, noun.start), noun.end, "tests", noun, spoken=False)
+    if noun.start <= 80 and not patterns.SOME_FAILED.search(text):
         yield from _label(text, noun)
 
 
 def _label(text: str, noun: _Noun) -> Iterator[_Phrase]:
     """A line of a summary or a table: "Tests: 42 passed", "| Lint | clean |", "✅ Build"."""
-    label = _LABEL_AFTER.match(text, noun.end)
-    if label and _LABEL_BEFORE.fullmatch(text, 0, noun.start):
+    label = patterns.LABEL_AFTER.match(text, noun.end)
+    if label and patterns.LABEL_BEFORE.fullmatch(text, 0, noun.start):
         share = label["n"] is not None
         yield _Phrase(
-            noun.begin,
+            _noun_begin(text, noun.start),
             label.end(),
             noun.category,
             noun,
@@ -289,27 +196,27 @@ def _label(text: str, noun: _Noun) -> Iterator[_Phrase]:
             hedged=share and label["n"] != label["m"],
             spoken=False,
         )
-    elif _TICK_BEFORE.fullmatch(text, 0, noun.start) and _TICK_AFTER.match(text, noun.end):
+    elif patterns.TICK_BEFORE.fullmatch(text, 0, noun.start) and patterns.TICK_AFTER.match(text, noun.end):
         yield _Phrase(noun.start, noun.end, noun.category, noun, spoken=False)
 
 
 def _troubles(text: str) -> Iterator[_Phrase]:
-    for pattern in (_NO_KIND, _KIND_FIXED, _FIXED_KIND):
+    for pattern in (patterns.NO_KIND, patterns.KIND_FIXED, patterns.FIXED_KIND):
         for m in pattern.finditer(text):
             kind = next(k for k in phrases.TROUBLE_KINDS if m[k] is not None)
-            narrowed = m["narrowed"] or "" if pattern is _KIND_FIXED else ""
+            narrowed = m["narrowed"] or "" if pattern is patterns.KIND_FIXED else ""
             yield _Phrase(m.start(), m.end(), kind, narrowed=narrowed)
-    for m in _FAILING_FIXED.finditer(text):
+    for m in patterns.FAILING_FIXED.finditer(text):
         yield _Phrase(m.start(), m.end(), "tests", counted=True)
 
 
 def _counts(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iterator[_Phrase]:
     """ "42 passed", "0 failures": of tests, if these were spoken of."""
-    none_failed = _NONE_FAILED.search(text)
+    none_failed = patterns.NONE_FAILED.search(text)
     of_tests = (_last_spoken_of(nouns, len(text)) or spoken_of) == "tests"
-    if _SOME_FAILED.search(text) or not (of_tests or none_failed):
+    if patterns.SOME_FAILED.search(text) or not (of_tests or none_failed):
         return
-    for m in _COUNT.finditer(text):
+    for m in patterns.COUNT.finditer(text):
         if m["n"].strip("0"):
             yield _Phrase(
                 m.start(), m.end(), "tests", counted=True, hedged=m["m"] not in (None, m["n"]), spoken=False
@@ -319,7 +226,7 @@ def _counts(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iterat
 
 
 def _pronouns(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iterator[_Phrase]:
-    for m in _PRONOUN.finditer(text):
+    for m in patterns.PRONOUN.finditer(text):
         about = _last_spoken_of(nouns, m.start()) or spoken_of
         if about is None and "green" in m[0]:
             about = "checks"
@@ -332,15 +239,17 @@ def _pronouns(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iter
 
 def _is_blocked(text: str, phrase: _Phrase) -> bool:
     left = text[max(0, phrase.start - _AROUND) : phrase.start]
-    *_, left = (left, *(left[fresh.start() :] for fresh in _NEW_START.finditer(left)))
-    if _SENTENCE_BLOCKER.search(left) or _BLOCKED_BEHIND.search(text[phrase.end : phrase.end + _AROUND]):
+    *_, left = (left, *(left[fresh.start() :] for fresh in patterns.NEW_START.finditer(left)))
+    if patterns.SENTENCE_BLOCKER.search(left) or patterns.BLOCKED_BEHIND.search(
+        text[phrase.end : phrase.end + _AROUND]
+    ):
         return True
     if phrase.noun and re.match(r"(?:\S+\s+)?0\s", text[phrase.start : phrase.noun.start]):
         return True  # none of them
     if not phrase.spoken:
         return False
-    *_, clause = (left, *(left[ended.end() :] for ended in _CLAUSE_END.finditer(left)))
-    return bool(_ADJACENT_BLOCKER.search(left) or _CLAUSE_BLOCKER.search(clause))
+    *_, clause = (left, *(left[ended.end() :] for ended in patterns.CLAUSE_END.finditer(left)))
+    return bool(patterns.ADJACENT_BLOCKER.search(left) or patterns.CLAUSE_BLOCKER.search(clause))
 
 
 def _claim(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> Claim:
@@ -363,14 +272,15 @@ def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> tuple
     """Whether it is hedged, whether it is counted, and the words that narrow it."""
     plain, at = sentence.text, sentence.start
     noun_start = phrase.noun.start if phrase.noun else phrase.start
-    own = list(_WORD.finditer(plain, phrase.start, noun_start))
+    own = list(patterns.WORD.finditer(plain, phrase.start, noun_start))
     numbers = [w for w in own if w[0].strip("~()").isdigit()]
     hedges = [w for w in own if w[0] in phrases.HEDGES]
-    share = _SHARE.search(plain, max(0, phrase.start - 20), noun_start)
+    share = patterns.SHARE.search(plain, max(0, phrase.start - 20), noun_start)
     hedged = (
         phrase.hedged
         or bool(hedges)
         or (share is not None and share[1] != share[2])
+        or (phrase.category == "tests" and patterns.SOME_FAILED.search(plain) is not None)
         or _has_exception(plain, read.plain, at, phrase.end)
     )
     subject = [
@@ -380,7 +290,7 @@ def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> tuple
     ]
     narrowed = phrase.narrowed
     if not narrowed and phrase.category == "tests":
-        after = _PLACE_AFTER.match(plain, phrase.end)
+        after = patterns.PLACE_AFTER.match(plain, phrase.end)
         narrowed = after[0] if after else ""
     subject += [word for word in narrowed.split()[1:] if word not in phrases.WHOLE]
     subject += _selectors(read, at + phrase.start, at + phrase.end)
@@ -388,7 +298,7 @@ def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> tuple
     return (
         hedged,
         phrase.counted or bool(numbers) or share is not None,
-        tuple(dict.fromkeys(w for w in words if w)),
+        tuple(dict.fromkeys(w for w in words if any(c.isalnum() for c in w))),
     )
 
 
@@ -398,15 +308,18 @@ def _selectors(read: Prose, start: int, end: int) -> list[str]:
         m[0]
         for at, code in read.code.items()
         if at <= end and start <= at + len(code) and _command_subject(code)
-        for m in _SELECTOR.finditer(code)
+        for m in patterns.SELECTOR.finditer(code)
     ]
 
 
 def _has_exception(sentence: str, plain: str, at: int, end: int) -> bool:
     """Whether something is excepted behind it, or said to fail soon after."""
-    if _EXCEPTION.search(sentence, end, end + _AROUND):
+    if patterns.EXCEPTION.search(sentence, end, end + _AROUND):
         return True
     return any(
-        not _NO_EXCEPTION.search(plain, max(at + end, m.start() - 15), m.end())
-        for m in _FAILURE.finditer(plain, at + end, at + end + _AROUND)
+        not (
+            patterns.NO_EXCEPTION.search(plain, max(at + end, m.start() - 15), m.end())
+            or patterns.OVER.match(plain, m.end())
+        )
+        for m in patterns.FAILURE.finditer(plain, at + end, at + end + _AROUND)
     )

@@ -127,9 +127,11 @@ STOP_WORDS = _words(
     " until unless ran run running rerun reran verified verify confirm confirmed confirms check checked make"
     " makes making made sure ensure ensures ensured is are was were be been being have has had do does did"
     " done see saw shows show showed got get gets keep keeps keeping fixed fix fixes added add adds updated"
-    " update wrote write finally ok okay yes great good perfect not no none neither never to in on for by at from"
+    " update wrote write finally ok okay yes great good perfect"
+    " not no none neither never to in on for by at from"
     " into over about i we you they it he she there here says said say think believe know expect want need"
-    " let without should would could might may must will can cannot than like via plus yet already just only even"
+    " let without should would could might may must will"
+    " can cannot than like via plus yet already just only even"
     " again successfully implemented committed pushed note status result results summary however therefore"
 )
 #: Behind a claim: an exception is named. The second kind counts in what follows, too.
@@ -147,6 +149,8 @@ EXCEPTIONS = (
 NO_EXCEPTION = (
     r"\b(?:no|zero|0|not|never|no longer|\w{2,6}n't|were|was|previously|fixed|without|would|if|should)\b"
 )
+#: Right behind a failure: it is over.
+OVER = r"[^.;\n]{0,30}?\b(?:fixed|resolved|gone|passe[sd]|passing|pass)\b"
 
 # --- what makes it no claim ------------------------------------------------------------
 

@@ -31,6 +31,8 @@ _LEAD_IN = re.compile(r".{0,300}:[\s*]{0,4}$")
 _PLAN = re.compile(rf"\b(?:{phrases.PLANS})\b", re.IGNORECASE)
 _CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|(?<![\w'])'[^'\n]{1,300}'(?![\w'])")
+#: A sentence is read no further than this.
+SENTENCE_CHARS = 2_000
 _SENTENCE = re.compile(r"(?:[^.!?;\n]|[.!?](?![\s\"')\]]|\Z))++[.!?;]*")
 
 
@@ -70,10 +72,10 @@ def prose(text: str, command: Callable[[str], str | None]) -> Prose:
 
 
 def sentences(plain: str) -> Iterator[Sentence]:
-    """The sentences of plain text, in order; a line, an item and a table's row end one."""
+    """The sentences of plain text, in order; a paragraph, an item and a table's row end one."""
     for found in _SENTENCE.finditer(plain):
         if not found[0].isspace():
-            yield Sentence(found[0], found.start())
+            yield Sentence(found[0][:SENTENCE_CHARS], found.start())
 
 
 def _said(text: str) -> Iterator[str]:
@@ -81,6 +83,9 @@ def _said(text: str) -> Iterator[str]:
     fence = ""
     plan = ""  # "heading" or "list": under what kind of plan the line stands
     for line in text.splitlines(keepends=True):
+        if line == "\n" and not plan:
+            yield line
+            continue
         body = line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
         opened = _FENCE.match(body)
         if fence:
