@@ -5,11 +5,18 @@ python scripts/generate.py [--check]
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+from pydantic import JsonValue
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import ModelSchema
+
 from loopbook.cli.reference import markdown
+from loopbook.events import BY_TYPE, Event
 from loopbook.kinds import Kind, draw, parse, words
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,10 +50,63 @@ def _kind_section(kind: Kind) -> str:
     )
 
 
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def event_schema(cls: type[Event]) -> dict[str, JsonValue]:
+    """One event's own fields as JSON, with its ``type``; what a newer writer adds is allowed."""
+    schema = cls.model_json_schema(mode="serialization", schema_generator=_Plain)
+    own = {"title": schema.pop("title"), "description": schema.pop("description")}
+    return {"$schema": _DIALECT, **own, **schema, "required": sorted({"type", *schema.get("required", ())})}
+
+
+class _Plain(GenerateJsonSchema):
+    """Descriptions without their doctests, which mean nothing outside Python."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        text = str(made.get("description", "")).partition(">>>")[0]
+        return {**made, "description": " ".join(text.replace("``", "`").split())}
+
+
+def entry_schema() -> dict[str, JsonValue]:
+    """An entry as export writes it: its place, the envelope, and the event's own fields."""
+    text: dict[str, JsonValue] = {"type": "string"}
+    digest: dict[str, JsonValue] = {"type": "string", "pattern": "^([0-9a-f]{64})?$"}
+    count: dict[str, JsonValue] = {"type": "integer", "minimum": 1}
+    envelope: dict[str, JsonValue] = {
+        "stream": text, "seq": count, "type": text, "at": {"type": "string", "format": "date-time"},
+        "session": text, "unit": text, "host_ref": text, "line": {"type": "integer"}, "v": count,
+        "prev": digest, "sum": digest,
+    }  # fmt: skip
+    known: list[JsonValue] = [{"$ref": f"{name}.json"} for name in sorted(BY_TYPE)]
+    newer: JsonValue = {"properties": {"type": {"not": {"enum": [*sorted(BY_TYPE)]}}}}
+    return {
+        "$schema": _DIALECT,
+        "title": "Entry",
+        "description": "An entry of a book. In a store, stream, seq and type are columns beside the rest.",
+        "type": "object",
+        "properties": envelope,
+        "required": ["stream", "seq", "type", "at", "session", "v", "prev", "sum"],
+        "oneOf": [*known, newer],
+    }
+
+
+def _json(schema: Callable[[], Mapping[str, JsonValue]]) -> str:
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _schemas() -> dict[str, Callable[[], str]]:
+    made: dict[str, Callable[[], dict[str, JsonValue]]] = {"entry": entry_schema}
+    made |= {name: partial(event_schema, cls) for name, cls in BY_TYPE.items()}
+    return {f"specs/schemas/{name}.json": partial(_json, schema) for name, schema in made.items()}
+
+
 #: Every generated file, by its path from the root, and what makes its text.
 OUTPUTS: Mapping[str, Callable[[], str]] = {
     "docs/kinds.md": kinds_page,
     "docs/commands.md": markdown,
+    **_schemas(),
 }
 
 
