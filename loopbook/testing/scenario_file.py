@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 Loc = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 #: Nodes one document may hold, aliases counted each time: above it an alias bomb is at work.
-MAX_NODES = 200_000
+MAX_NODES = 50_000
+#: A date is text here (`due: 2030-01-31`), and so are `yes`, `no`, `on` and `off` (`why: no`).
+_DATE, _BOOL = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"
 
 
 class Document(NamedTuple):
@@ -167,7 +169,7 @@ class _Plain:
         return self.value(node, path)
 
     def scalar(self, node: Node) -> object:
-        if node.tag == "tag:yaml.org,2002:timestamp":  # a date is text here: `due: 2030-01-31`
+        if node.tag == _DATE or (node.tag == _BOOL and node.value.lower() not in {"true", "false"}):
             return node.value
         try:
             return cast("object", self.loader.construct_object(node))

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
 from loopbook.entry import Draft
-from loopbook.errors import LoopbookError, Refused, UnknownKind
+from loopbook.errors import LoopbookError, Refused, UnknownKind, UnknownUnit
 from loopbook.events import Judged, LoopClosed, Noticed, Prompted, RunSettled
 from loopbook.loop import Books, Loop
 from loopbook.projections import phases
@@ -235,7 +235,7 @@ def _take(world: World, step: Step, driver: Driver) -> Difference | None:
             return differs("error", repr(wanted), "the step was taken")
     try:
         return next((differs(*found) for found in _looks(world, step.expect)), None)
-    except CannotRun as wrong:
+    except (CannotRun, UnknownUnit) as wrong:
         return differs(str(wrong))
 
 
