@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -66,7 +67,8 @@ class Safe(NamedTuple):
     def line(self, text: str, n: int) -> str:
         """On one line; looked at a second time, because a secret may have been broken by escapes."""
         whole = self.text(text)
-        return one_line(self.text(one_line(whole, len(whole) + 1)), n)
+        line = one_line(whole, len(whole) + 1)
+        return one_line(line if line == whole else self.text(line), n)
 
     def output(self, text: str) -> str:
         """A command's output, tidied."""
@@ -224,21 +226,28 @@ def _input(call: ToolCall, safe: Safe) -> str:
         return head(safe.text(command_of(call.input)), INPUT_CHARS)
     if call.kind in ("edit", "write"):
         return head("\n".join(map(safe.path, named(call))), INPUT_CHARS)
-    brief = safe.redactor.value(_brief(dict(call.input), safe, ARGUMENT_DEPTH))
-    return head(json.dumps(brief, ensure_ascii=False), INPUT_CHARS) if brief else ""
+    shaped = safe.redactor.value(_shaped(call.input, ARGUMENT_DEPTH))
+    return head(clean(json.dumps(_cut(shaped), ensure_ascii=False)), INPUT_CHARS) if shaped else ""
 
 
-def _brief(value: object, safe: Safe, depth: int) -> JsonValue:
-    """An argument small enough to show: few items, short texts, little depth."""
-    if isinstance(value, str):
-        return safe.line(value, ARGUMENT_CHARS)
-    if isinstance(value, bool | float | None):
+def _shaped(value: object, depth: int) -> JsonValue:
+    """An argument as JSON of few items and little depth; its texts are still whole."""
+    if isinstance(value, str | bool | float | None):
         return value
     if isinstance(value, int):
         return value if abs(value) < 2**63 else "[a long number]"
     if isinstance(value, Mapping):
-        kept = list(value.items())[:ARGUMENT_ITEMS] if depth else []
-        return {safe.line(str(key), ARGUMENT_CHARS): _brief(item, safe, depth - 1) for key, item in kept}
+        kept = islice(value.items(), ARGUMENT_ITEMS if depth else 0)
+        return {str(key): _shaped(item, depth - 1) for key, item in kept}
     if isinstance(value, list | tuple):
-        return [_brief(item, safe, depth - 1) for item in value[:ARGUMENT_ITEMS]] if depth else []
+        return [_shaped(item, depth - 1) for item in value[: ARGUMENT_ITEMS if depth else 0]]
     return f"[{type(value).__name__}]"
+
+
+def _cut(value: JsonValue) -> JsonValue:
+    """The same with short texts."""
+    if isinstance(value, str):
+        return head(value, ARGUMENT_CHARS)
+    if isinstance(value, dict):
+        return {head(key, ARGUMENT_CHARS): _cut(item) for key, item in value.items()}
+    return [_cut(item) for item in value] if isinstance(value, list) else value

@@ -36,8 +36,8 @@ keys = st.one_of(
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.integers(10**30, 10**40), texts),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)),
-    max_leaves=8,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)),
+    max_leaves=5,
 )
 mappings = st.dictionaries(keys, values, max_size=5)
 ids = st.sampled_from(["a1", "a2", "b1", "b2"])
@@ -53,7 +53,7 @@ results = st.builds(
 )
 calls = st.builds(
     ToolCall,
-    ref=st.text(max_size=4) | ids,
+    ref=st.text(max_size=3) | ids,
     tool=st.sampled_from(["Bash", "TaskStop", "TodoWrite", "x"]) | texts,
     kind=st.sampled_from(KINDS),
     input=mappings,

@@ -23,7 +23,7 @@ from loopbook.events import (
 )
 from loopbook.evidence import background, children, todos
 from loopbook.evidence.calls import CallResult, Status, ToolCall
-from loopbook.evidence.extract import EMPTY, Memory, Observation, observe
+from loopbook.evidence.extract import EMPTY, Memory, observe
 from loopbook.evidence.outcomes import DEFAULT
 from loopbook.evidence.redaction import Redactor
 from loopbook.run import Call, ToolKind
@@ -355,30 +355,19 @@ def test_the_output_of_an_unknown_task_is_evidence_of_nothing() -> None:
 MAY_FOLLOW_A_NO = (Decision, ChildDropped)
 
 
-@given(st.lists(hostile.calls, max_size=12))
+@given(st.lists(hostile.calls, max_size=6))
 def test_nothing_a_host_may_write_breaks_it_and_what_did_not_run_is_no_evidence(
     calls: list[ToolCall],
 ) -> None:
     memory = EMPTY
     for any_call in calls:
+        assert observe(memory, any_call, DEFAULT, REDACTOR) == observe(memory, any_call, DEFAULT, REDACTOR)
         memory, found, kept = seen(memory, any_call)
         if not kept.ran:
             assert all(isinstance(event, MAY_FOLLOW_A_NO) for event in found)
         kept.model_dump_json().encode()
         for event in found:
             event.model_dump_json().encode()
-
-
-@given(st.lists(hostile.calls, max_size=8))
-def test_reading_the_same_calls_again_gives_the_same(calls: list[ToolCall]) -> None:
-    def read() -> list[Observation]:
-        memory, found = EMPTY, []
-        for any_call in calls:
-            memory, observation = observe(memory, any_call, DEFAULT, REDACTOR)
-            found.append(observation)
-        return found
-
-    assert read() == read()
 
 
 @given(
@@ -415,7 +404,7 @@ def with_secret(value: object) -> object:
     return value
 
 
-@given(st.lists(hostile.calls, max_size=6))
+@given(st.lists(hostile.calls, max_size=4))
 def test_no_secret_gets_into_a_draft_or_a_call(calls: list[ToolCall]) -> None:
     memory = EMPTY
     for any_call in calls:

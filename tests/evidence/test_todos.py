@@ -192,7 +192,7 @@ def test_closed_tasks_are_forgotten_before_open_ones() -> None:
     assert all(item.state == "open" for item in lists.tasks)
 
 
-@given(st.lists(hostile.calls.map(lambda call: call._replace(kind="todos")), max_size=8))
+@given(st.lists(hostile.calls.map(lambda call: call._replace(kind="todos")), max_size=4))
 def test_whatever_a_host_writes_a_book_admits_the_events(calls: list[ToolCall]) -> None:
     book, lists = Book(), Lists()
     for n, call in enumerate(calls):
