@@ -95,7 +95,7 @@ def _usage(param: Param) -> str:
 
 def _names(param: Param) -> str:
     if param.param_type_name == "argument":
-        return f"`{param.metavar or param.name.upper()}`"
+        return f"`{_cell(param.metavar or param.name.upper())}`"
     names = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
     return f"{names} {_cell(param.metavar)}" if param.metavar else names
 
@@ -109,4 +109,4 @@ def _meaning(param: Param) -> str:
 
 def _cell(text: str) -> str:
     """Text in a cell of a Markdown table, as it stands."""
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    return text.replace("|", "\\|").replace("<", "\\<")

@@ -1,0 +1,159 @@
+"""Starting, reading and exporting loops."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+
+import pytest
+
+from loopbook.cli.exits import STORE
+from loopbook.entry import encode
+from loopbook.events import LoopOpened
+from tests.cli.conftest import Cli
+
+START = ("loop", "start", "--kind", "fix", "--intent", "Crash on empty input")
+
+
+def opened(cli: Cli, loop: str) -> LoopOpened:
+    event = cli.entries(loop)[0].event
+    assert isinstance(event, LoopOpened)
+    return event
+
+
+def test_start_prints_the_id_and_nothing_else_so_that_a_shell_can_keep_it(cli: Cli) -> None:
+    out = cli.ok(*START, "--anchor", "3f2a91c", "--session", "s7")
+    loop = out.strip()
+    assert out == f"{loop}\n"
+    event = opened(cli, loop)
+    assert (event.kind, event.intent, event.anchor) == ("fix", "Crash on empty input", "3f2a91c")
+    assert cli.entries(loop)[0].session == "s7"
+    assert cli.ok(*START, "--id", "mine") == "mine\n"
+
+
+def test_the_review_tier_is_the_settings_unless_it_is_given(cli: Cli) -> None:
+    assert opened(cli, cli.ok(*START).strip()).review_tier == "light"
+    (cli.folder / ".loopbook.toml").write_text('review_tier = "full"\n')
+    assert opened(cli, cli.ok(*START).strip()).review_tier == "full"
+    assert opened(cli, cli.ok(*START, "--review-tier", "none").strip()).review_tier == "none"
+
+
+def test_kinds_of_the_users_folder_can_be_started(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cli.folder / "kinds").mkdir()
+    text = 'name = "mine"\n[[phase]]\nname = "close"\nneeds = [{ is = "closable" }]\n'
+    (cli.folder / "kinds" / "mine.toml").write_text(text)
+    monkeypatch.setenv("LOOPBOOK_KINDS_DIR", "kinds")
+    cli.ok("loop", "start", "--kind", "mine", "--intent", "x", "--id", "m")
+    assert opened(cli, "m").kind == "mine"
+
+
+def test_list_has_a_line_for_each_loop_to_cut_and_sort(loop: Cli) -> None:
+    rows = [line.split("\t") for line in loop.ok("loop", "list").splitlines()]
+    assert rows == [
+        ["fix-1", "fix", "open", "Crash on empty input"],
+        ["fix-0", "chore", "unjudged", "Bump the pin"],
+    ]
+
+
+def test_a_list_as_json(loop: Cli) -> None:
+    told = json.loads(loop.ok("loop", "list", "--json"))
+    assert told["version"] == 1
+    assert [(row["id"], row["outcome"]) for row in told["loops"]] == [("fix-1", None), ("fix-0", "unjudged")]
+
+
+def test_show_says_where_the_loop_stands(busy: Cli) -> None:
+    busy.ok("loop", "record", "check", "--command", "pytest", "--exit-code", "1")
+    busy.ok("loop", "record", "friction", "no compiler", "--child", "scout-7")
+    busy.ok(
+        "loop", "record", "review", "--tier", "light", "--reviewer", "r", "--finding", "f1:concern:no bound"
+    )
+    lines = busy.ok("loop", "show").splitlines()
+    assert lines == [
+        "fix-1: Crash on empty input",
+        "kind: fix, open, 7 entries",
+        "next: change (nothing changed yet), after reproduce",
+        "verify: failing",
+        "unit a: module a (added)",
+        "todo t1: tell the packagers (no follow-up)",
+        "children out: c1",
+        "open findings: f1",
+        "friction: scout-7: no compiler",
+    ]
+
+
+def test_show_as_json_says_the_same(busy: Cli) -> None:
+    busy.ok("loop", "unit", "add", "b", "module b")
+    busy.ok("loop", "unit", "start", "a")
+    busy.ok("loop", "todo", "followup", "t1", "issue 7")
+    told = json.loads(busy.ok("loop", "show", "--json"))
+    assert told["version"] == 1
+    shown = told["loop"]
+    assert (shown["id"], shown["kind"], shown["outcome"], shown["seq"]) == ("fix-1", "fix", None, 7)
+    assert shown["phase"] == {
+        "current": "open",
+        "next": "close",
+        "missing": ["unit a", "unit b", "child c1 is out"],
+    }
+    assert shown["units"]["a"]["state"] == "started"
+    assert shown["units"]["b"]["phase"]["next"] == "reproduce"
+    assert shown["todos"] == {"t1": {"subject": "tell the packagers", "loose": False}}
+    assert shown["children_out"] == ["c1"]
+
+
+def test_a_closed_loop_shows_how_it_closed_and_goes_on_when_reopened(loop: Cli) -> None:
+    assert "kind: chore, unjudged, 2 entries" in loop.ok("loop", "show", "--loop", "fix-0")
+    loop.ok("loop", "reopen", "--loop", "fix-0")
+    assert "kind: chore, open, 3 entries" in loop.ok("loop", "show", "--loop", "fix-0")
+
+
+def test_log_prints_the_entries_oldest_first(busy: Cli) -> None:
+    rows = [line.split("\t") for line in busy.ok("loop", "log").splitlines()]
+    assert [(row[0], row[2], row[3]) for row in rows] == [
+        ("1", "cli", "loop_opened"),
+        ("2", "cli", "todo_opened"),
+        ("3", "cli", "unit_added"),
+        ("4", "cli", "child_linked"),
+    ]
+    assert all(row[1].endswith("Z") and row[4] for row in rows)
+    assert busy.ok("loop", "log", "--after", "3").split("\t")[0] == "4"
+    assert busy.ok("loop", "log", "--after", "9") == ""
+
+
+def test_log_as_json_holds_every_entry_as_it_is_stored(busy: Cli) -> None:
+    told = json.loads(busy.ok("loop", "log", "--json"))
+    assert (told["version"], told["loop"]) == (1, "fix-1")
+    stored = [json.loads(encode(entry)) for entry in busy.entries()]
+    assert [
+        {key: entry[key] for key in state} for entry, state in zip(told["entries"], stored, strict=True)
+    ] == stored
+    first = told["entries"][0]
+    assert (first["stream"], first["seq"], first["type"]) == ("loop:fix-1", 1, "loop_opened")
+    assert json.loads(busy.ok("loop", "log", "--json", "--after", "9"))["entries"] == []
+
+
+def test_export_writes_a_head_and_the_entries_chained_by_their_sums(busy: Cli) -> None:
+    lines = [json.loads(line) for line in busy.ok("loop", "export").splitlines()]
+    head, *entries = lines
+    assert head == {"loopbook": "book", "version": 1, "loop": "fix-1"}
+    assert [entry["seq"] for entry in entries] == [1, 2, 3, 4]
+    assert [entry["prev"] for entry in entries] == ["", *(entry["sum"] for entry in entries[:-1])]
+
+
+def test_export_writes_a_file_that_only_its_owner_reads(busy: Cli) -> None:
+    assert busy.ok("loop", "export", "--output", "book.jsonl") == ""
+    file = busy.folder / "book.jsonl"
+    assert file.read_text("ascii") == busy.ok("loop", "export")
+    if sys.platform != "win32":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "no such" in busy.error(STORE, "loop", "export", "--output", "none/book.jsonl")
+
+
+def test_on_a_terminal_rows_are_a_table(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "dumb")  # a terminal without colours
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+    lines = loop.ok("loop", "list").splitlines()
+    assert lines[0].split() == ["loop", "kind", "state", "intent"]
+    assert "\t" not in lines[1]
+    assert lines[1].split() == ["fix-1", "fix", "open", "Crash", "on", "empty", "input"]
