@@ -114,10 +114,13 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> bool:
                 " the file was left as it is; upgrade loopbook to open it"
             )
         return True
+    # A few foreign bytes are an empty database to SQLite, and it would write over them.
+    size = path.stat().st_size
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if mark or schema or tables:
+    if mark or schema or tables or (size and not pages):
         raise ForeignStore(
-            f"{path} is a SQLite database but no loopbook store; it was left as it is; name another file"
+            f"{path} is there and is no loopbook store; it was left as it is; name another file"
         )
     return False
 

@@ -1,0 +1,237 @@
+"""Opening a file: made for its owner alone, recognised, never spoilt."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from loopbook.book import Book
+from loopbook.entry import Draft
+from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
+from loopbook.events import Task
+from loopbook.store.files import APPLICATION_ID, SCHEMA, told
+from tests.conftest import ROOT
+
+
+def pragma(path: Path, name: str) -> object:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def write_one(path: Path) -> None:
+    with Book(str(path)) as book:
+        book.append("loop:a", Draft(Task(text="x")), after=0)
+
+
+def test_file_and_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "deep" / "books.db"
+    with Book(str(path)) as book:
+        book.append("loop:a", Draft(Task(text="x")), after=0)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes == {"books.db": 0o600, "books.db-wal": 0o600, "books.db-shm": 0o600}
+    assert (
+        stat.S_IMODE(path.parent.stat().st_mode) == stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
+    )
+
+
+def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    write_one(path)
+    path.chmod(0o640)
+    write_two = Book(str(path))
+    write_two.close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_store_bears_our_mark_and_its_schema(tmp_path: Path) -> None:
+    write_one(tmp_path / "books.db")
+    assert pragma(tmp_path / "books.db", "application_id") == APPLICATION_ID
+    assert pragma(tmp_path / "books.db", "user_version") == SCHEMA
+
+
+def foreign_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE stored_events (x)")
+
+
+def marked_empty(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA application_id=7")
+
+
+def text_file(path: Path) -> None:
+    path.write_text("shopping list\n" * 40)
+
+
+def one_byte(path: Path) -> None:
+    path.write_text("x")
+
+
+def a_few_bytes(path: Path) -> None:
+    path.write_text("x" * 600)
+
+
+@pytest.mark.parametrize("make", [foreign_database, marked_empty, text_file, one_byte, a_few_bytes])
+def test_a_foreign_file_is_refused_and_left_byte_for_byte(make: object, tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    assert callable(make)
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(ForeignStore, match=r"books\.db.*name another file"):
+        Book(str(path))
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["books.db"]
+
+
+def test_a_newer_schema_is_refused_by_name_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    write_one(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version={SCHEMA + 1}")
+    before = path.read_bytes()
+    with pytest.raises(NewerStore, match=rf"schema {SCHEMA + 1}.*upgrade loopbook"):
+        Book(str(path))
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "books.db").touch()
+    write_one(tmp_path / "books.db")
+    assert pragma(tmp_path / "books.db", "application_id") == APPLICATION_ID
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [("", "it is a folder"), ("file/books.db", "cannot be made"), ("x" * 300, "cannot be made")],
+)
+def test_a_path_that_cannot_be_a_file_is_told_in_one_line(path: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnavailable, match=what) as told_of:
+        Book(str(tmp_path / path))
+    assert "\n" not in str(told_of.value)
+
+
+def test_a_read_only_folder_is_told_and_its_store_unchanged() -> None:
+    """In a process without the powers of root, which no mode stops."""
+    script = """
+import os, sys
+import loopbook.store.sqlite
+from loopbook.book import Book
+from loopbook.entry import Draft
+from loopbook.events import Task
+from loopbook.errors import StoreUnavailable
+if os.geteuid() == 0:
+    os.setgid(65534), os.setuid(65534)
+for path in sys.argv[1:]:
+    try:
+        book = Book(path)
+        book.append("loop:b", Draft(Task(text="x")), after=0)
+    except StoreUnavailable as wrong:
+        print(str(wrong))
+"""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_one(folder / "books.db")
+        (folder / "books.db").chmod(0o444)
+        folder.chmod(0o555)
+        before = (folder / "books.db").read_bytes()
+        run = subprocess.run(
+            [sys.executable, "-c", script, str(folder / "books.db"), str(folder / "new.db")],
+            capture_output=True, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+        assert (folder / "books.db").read_bytes() == before
+        folder.chmod(0o700)
+    if "Permission denied" in run.stderr and not run.stdout:
+        pytest.skip("another user may not read this checkout")
+    told_of = run.stdout.splitlines()
+    assert run.stderr == ""
+    assert len(told_of) == 2, told_of
+    assert all("nothing was written" in line for line in told_of)
+
+
+def test_must_2_synchronous_is_normal_and_full_as_an_option(tmp_path: Path) -> None:
+    for option, level in (("", 1), ("?synchronous=full", 2)):
+        with Book(f"sqlite:///{tmp_path}/books.db{option}") as book:
+            connection = book._records.recorder.connections.lend()  # type: ignore[attr-defined]  # SQLite's
+            assert connection.execute("PRAGMA synchronous").fetchone()[0] == level
+            assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+            connection.close()
+
+
+def test_must_3_a_fresh_file_that_is_locked_at_once_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+        started = time.monotonic()
+        write_one(path)
+        assert time.monotonic() - started >= 0.25
+
+
+def test_must_3_switching_to_wal_is_tried_again(tmp_path: Path) -> None:
+    """``PRAGMA journal_mode=WAL`` says *locked* at once, whatever the busy timeout."""
+    path = tmp_path / "books.db"
+    write_one(path)
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM stored_events").fetchall()
+        threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+        Book(str(path)).close()
+    assert pragma(path, "journal_mode") == "wal"
+
+
+def test_a_store_that_stays_locked_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    write_one(path)
+    with Book(f"sqlite:///{path}?timeout=0.1") as book:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable, match="another process kept it locked"):
+                book.append("loop:a", Draft(Task(text="y")), after=1)
+            other.execute("ROLLBACK")
+        assert book.head("loop:a")[0] == 1
+        assert book.append("loop:a", Draft(Task(text="y")), after=1)[0].seq == 2
+
+
+def test_a_full_disk_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+    with Book(str(tmp_path / "books.db")) as book:
+        book.append("loop:a", Draft(Task(text="x")), after=0)
+        connections = book._records.recorder.connections  # type: ignore[attr-defined]  # SQLite's
+        connection = connections.lend()
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+        connections.take_back(connection)
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            book.append("loop:a", *(Draft(Task(text="y" * 500)) for _ in range(50)), after=1)
+        assert [entry.seq for entry in book.entries("loop:a")] == [1]
+        assert book.append("loop:a", Draft(Task(text="y")), after=1)[0].seq == 2
+
+
+def test_a_file_with_a_broken_page_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    with Book(str(path)) as book:
+        book.append("loop:a", *(Draft(Task(text="y" * 500)) for _ in range(100)), after=0)
+    raw = bytearray(path.read_bytes())
+    raw[4096:] = os.urandom(len(raw) - 4096)
+    path.write_bytes(raw)
+    with pytest.raises(StoreError), Book(str(path)) as book:
+        list(book.entries("loop:a"))
+
+
+def test_every_error_of_the_driver_has_words() -> None:
+    class Odd(sqlite3.OperationalError):
+        sqlite_errorname = "SQLITE_CORRUPT_INDEX"
+
+    assert isinstance(told(Odd(), Path("b")), DamagedEntry)
+    assert "SQLite says 'odd'" in str(told(sqlite3.ProgrammingError("odd"), Path("b")))

@@ -1,0 +1,115 @@
+"""Another process at the same store: takes one command a line on stdin, answers one line on stdout.
+
+``python -m tests.store.worker``. The commands are the methods of ``Worker``, as JSON: [name, ...].
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, cast
+
+from pydantic import TypeAdapter
+
+from loopbook.errors import LoopbookError
+from loopbook.events import Task
+from loopbook.loop import Books
+from loopbook.projections import BookState
+from tests.conftest import ROOT
+
+STATE = TypeAdapter(BookState)
+
+
+class Worker:
+    """What the other process can do."""
+
+    def __init__(self) -> None:
+        self.books = Books.open("memory:")
+
+    def open(self, url: str) -> str:
+        self.books.close()
+        self.books = Books.open(url)
+        return self.books.url
+
+    def start(self, loop: str) -> str:
+        return self.books.start("chore", "x", id=loop).id
+
+    def record(self, loop: str, who: str, n: int) -> int:
+        book = self.books.loop(loop)
+        return sum(len(book.record(Task(text=f"{who}-{i}"), host_ref=f"{who}-{i}")) for i in range(n))
+
+    def list(self) -> int:
+        return len(self.books.list())
+
+    def state(self, loop: str) -> object:
+        return STATE.dump_python(self.books.loop(loop).state, mode="json")
+
+    def forever(self, loop: str) -> None:
+        """Record, and say of each event that it is in: for a test that kills."""
+        book, n = self.books.loop(loop), 0
+        while True:
+            n += 1
+            print(json.dumps(book.record(Task(text=f"t{n}"))[0].seq), flush=True)
+
+
+class Process:
+    """The side of the test: sends commands and reads answers."""
+
+    def __init__(self) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "tests.store.worker"],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self._in = cast("IO[str]", self.popen.stdin)
+        self._out = cast("IO[str]", self.popen.stdout)
+
+    def send(self, *command: object) -> None:
+        self._in.write(json.dumps(command) + "\n")
+        self._in.flush()
+
+    def read(self) -> object:
+        answer = json.loads(self._out.readline())
+        if isinstance(answer, dict) and "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer
+
+    def ask(self, *command: object) -> object:
+        self.send(*command)
+        return self.read()
+
+    def rest(self) -> list[str]:
+        return self._out.readlines()
+
+    def close(self) -> None:
+        self._in.close()
+        self._out.close()
+        self.popen.wait(30)
+
+
+@contextmanager
+def processes(n: int) -> Iterator[list[Process]]:
+    """``n`` processes, ended afterwards."""
+    started = [Process() for _ in range(n)]
+    try:
+        yield started
+    finally:
+        for process in started:
+            process.close()
+
+
+def main() -> None:
+    worker = Worker()
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        try:
+            answer = getattr(worker, name)(*arguments)
+        except LoopbookError as wrong:
+            answer = {"error": f"{type(wrong).__name__}: {wrong}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
