@@ -146,25 +146,23 @@ def _with_evidence(state: BookState, entry: Entry, event: e.Event, unit: str | N
     return BookState(seq, life, work, loop, known, units_added, open_todos, living, notes, run)
 
 
+#: What a piece of evidence is kept as in one word: its outcome, tier or summary.
+_WORD = {
+    "change": "summary",
+    "check": "outcome",
+    "review": "tier",
+    "decision": "text",
+    "source": "summary",
+    "child_reported": "summary",
+}
+
+
 def _heard_of(about: Subject, event: e.Event, seq: int, unit: str | None) -> Subject:
-    evidence = LastEvidence(event.type, seq, _word(event)[:TEXT_CHARS], unit)
+    word: str = getattr(event, _WORD[event.type])
     diff = about.diff_summary
     if isinstance(event, e.Change) and event.diff_summary:
         diff = event.diff_summary[:DIFF_CHARS]
-    return Subject(evidence, diff, about.heard)
-
-
-def _word(event: e.Event) -> str:
-    match event:
-        case e.Check():
-            return event.outcome
-        case e.Review():
-            return event.tier
-        case e.Decision():
-            return event.text
-        case e.Change() | e.Source() | e.ChildReported():
-            return event.summary
-    return ""
+    return Subject(LastEvidence(event.type, seq, word[:TEXT_CHARS], unit), diff, about.heard)
 
 
 # --- todos, units, children, notes ---------------------------------------------------------------

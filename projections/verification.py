@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from loopbook.evidence.identity import answers, identify
-
 from loopbook.events import Check, RunSettled, Scope
+from loopbook.evidence.identity import answers, identify
 from loopbook.evidence.record import Ran, Record
 from loopbook.projections.state import COMMAND_CHARS, FAILING, BookState, Checks, Work
 from loopbook.run import Call, ToolKind
@@ -28,9 +27,10 @@ VerifyState = Literal["none", "stale", "failing", "passing", "unknown"]
 #: The scopes whose pass can vouch for the work.
 VOUCHING: tuple[Scope, ...] = ("tests", "build", "manual")
 
-#: Tools that run nothing, so that no check can hide in them.
+#: Tools that run nothing and set nobody to work, so that no check can hide in them. A tool that
+#: waits may itself run what it waits for, and a message may set a child to work.
 RUNS_NOTHING: frozenset[ToolKind] = frozenset(
-    {"edit", "write", "read", "search", "fetch", "question", "plan", "todos", "wait", "message"}
+    {"edit", "write", "read", "search", "fetch", "question", "plan", "todos"}
 )
 
 

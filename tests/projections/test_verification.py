@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 
@@ -51,6 +52,13 @@ def test_a_failure_is_answered_by_the_same_check_or_by_the_whole_and_by_nothing_
 
 def test_a_part_that_passes_does_not_answer_the_whole_that_failed() -> None:
     assert verify_state(book(change(), fails("pytest"), passes("pytest tests/a"))) == "failing"
+
+
+def test_the_same_check_that_fails_twice_is_one_failure_the_newer() -> None:
+    record = record_of(
+        book(change(), fails("pytest tests/a"), fails(), fails("pytest -q"), fails("pytest tests/b"))
+    )
+    assert [(ran.command, ran.seq) for ran in record.failing] == [("pytest -q", 5), ("pytest tests/b", 6)]
 
 
 def test_an_unknown_outcome_never_votes() -> None:
@@ -110,6 +118,7 @@ def _call(kind: ToolKind = "command", **fields: object) -> Call:
 
 
 EDIT = _call("edit", produced=("a.py",))
+ALL: frozenset[ToolKind] = frozenset(get_args(ToolKind))
 LISTS = _call(check="no")
 TESTS = _call(check="yes", outcome="pass")
 PERHAPS = _call(check="unsure")
@@ -125,7 +134,9 @@ def test_no_check_was_run_is_sure_when_every_command_is_recognised_as_none() -> 
     assert _surely(_run())
 
 
-@pytest.mark.parametrize("call", [TESTS, PERHAPS, _call("agent"), _call("other"), _call(), _call("output")])
+@pytest.mark.parametrize(
+    "call", [TESTS, PERHAPS, *(Call(ref="1", tool="T", kind=kind) for kind in sorted(ALL - RUNS_NOTHING))]
+)
 def test_anything_doubtful_ends_that(call: Call) -> None:
     assert not _surely(_run(LISTS, call, LISTS))
     assert not _surely(_run(call), e.RunSettled(run="r2")), "also for the runs that follow"
