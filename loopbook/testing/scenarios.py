@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
 from loopbook.entry import Draft
-from loopbook.errors import LoopbookError, Refused, UnknownKind, UnknownUnit
+from loopbook.errors import InvalidEvent, Refused, UnknownKind, UnknownUnit
 from loopbook.events import Judged, LoopClosed, Noticed, Prompted, RunSettled
 from loopbook.loop import Books, Loop
 from loopbook.projections import phases
@@ -218,12 +218,12 @@ def _take(world: World, step: Step, driver: Driver) -> Difference | None:
         return Difference(step.line, step.word, what, str(expected), str(seen))
 
     wanted = step.expect.error
-    before = _entries(world) if wanted is not None else ()
     try:
+        before = _entries(world) if wanted is not None else ()
         _do(world, step, driver)
     except CannotRun as wrong:
         return differs(str(wrong))
-    except LoopbookError as wrong:
+    except (Refused, InvalidEvent) as wrong:
         if wanted is None:
             return differs("outcome", "the step to be taken", f"it was refused: {wrong}")
         if wanted not in str(wrong):

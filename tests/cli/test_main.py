@@ -129,6 +129,30 @@ def test_only_a_start_makes_a_store_so_a_slip_in_its_name_is_seen(cli: Cli, argv
     assert (cli.folder / "bokos" / "books.db").is_file()
 
 
+def test_a_store_that_somebody_holds_is_told_and_nothing_is_written(loop: Cli) -> None:
+    before = loop.rows()
+    with closing(sqlite3.connect(loop.store, isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        loop.error(STORE, *RECORD, "--store", f"sqlite:///{loop.store}?timeout=0")
+        other.execute("rollback")
+    assert loop.rows() == before
+
+
+def test_a_damaged_entry_is_named(busy: Cli) -> None:
+    with closing(sqlite3.connect(busy.store)) as store:
+        (table,) = store.execute(
+            "select name from sqlite_master where sql like '%originator_version%' and type = 'table'"
+        ).fetchone()
+        store.execute(
+            f"update {table} set state = 'x' where originator_id = 'loop:fix-1' and originator_version = 3"
+        )
+        store.commit()
+    for argv in (("loop", "show"), ("loop", "export"), RECORD):
+        ran = busy(*argv)
+        assert (ran.code, ran.err.count("\n")) == (STORE, 1)
+        assert "loop:fix-1 seq 3 cannot be read" in ran.err
+
+
 def test_a_file_that_is_not_there_is_one_line(cli: Cli) -> None:
     for argv in (("spec", "run", "none.yaml"), ("kinds", "check", "none.toml")):
         assert "no such file" in cli.error(STORE, *argv)

@@ -183,6 +183,7 @@ def test_with_a_judge_every_settle_needs_the_advisor() -> None:
 def test_with_no_loop_open_a_step_that_writes_cannot_be_run() -> None:
     assert "no loop open" in difference(CHANGED, "session: s1").what
     assert "no loop open" in difference("- wait: 1\n  expect: {verify: none}", "session: s1").what
+    assert "no loop open" in difference("- wait: 1\n  expect: {error: x}", "session: s1").what
     assert run("- wait: 1", "session: s1").passed
 
 
