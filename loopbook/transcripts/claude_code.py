@@ -14,25 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from loopbook.entry import Draft
-from loopbook.events import ChildLinked, Event, Origin, RunSettled
-from loopbook.evidence.calls import ToolCall
-from loopbook.evidence.extract import EMPTY, observe
-from loopbook.evidence.outcomes import Rules
-from loopbook.evidence.redaction import Redactor
+from loopbook.events import Event, Origin, RunSettled
 from loopbook.evidence.runs import prompted
 from loopbook.evidence.shapes import mapping_of, text_of
 from loopbook.run import Stop
-from loopbook.transcripts.children import child_calls, file_of
-from loopbook.transcripts.lines import Line, Problems
+from loopbook.transcripts.lines import Line
 from loopbook.transcripts.pairing import Asked, Pairs, Seen
 from loopbook.transcripts.queue import Queue
 from loopbook.transcripts.records import (
     BOOKKEEPING,
-    Notification,
     Record,
     UserText,
     Version,
@@ -44,55 +37,41 @@ from loopbook.transcripts.records import (
     user_text,
     version_of,
 )
-from loopbook.transcripts.results import Context, notified
-from loopbook.transcripts.sidechains import Sidechains
 from loopbook.transcripts.turns import Opened, Turn
+from loopbook.transcripts.work import Place, Source, Work
 
 #: System records that say that the agent has stopped.
 STOP_MARKS = frozenset({"stop_hook_summary", "turn_duration"})
-#: How far sub-agents of sub-agents are followed.
-DEPTH = 8
+#: How many prompts wait for what comes next.
+HELD = 20
 #: The time of a record where none was given yet; never the clock of whoever reads.
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class _Place(NamedTuple):
-    line: int
-    size: int
-    at: datetime
+class _Held(NamedTuple):
+    """A prompt, or a command that may be one, of which the next records tell what it is."""
 
-
-class _Command(NamedTuple):
-    """A slash command of which the next records tell whether it was local."""
-
-    text: UserText
+    said: UserText
     record: Record
-    place: _Place
+    place: Place
 
 
 class Reader:
     """Reads one session; ``step`` takes a line and gives its drafts."""
 
-    def __init__(
-        self, path: Path, session: str, rules: Rules, redactor: Redactor, problems: Problems
-    ) -> None:
-        self._path = path
-        self._session = session
-        self._rules = rules
-        self._redactor = redactor
-        self._problems = problems
-        self._memory = EMPTY
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._work = Work(source)
         self._pairs = Pairs()
-        self._sides = Sidechains()
         self._queue = Queue()
         self._turn = Turn()
         self._records = Seen()
-        self._child_lines: dict[str, int] = {}
-        self._command: _Command | None = None
+        self._held: list[_Held] = []
+        self._prompts = Seen()
         self._at = UNKNOWN_TIME
         self._version: Version | None = None
         self._said_version: object = None
-        self._steps: dict[str, Callable[[Record, _Place], Iterator[Draft]]] = {
+        self._steps: dict[str, Callable[[Record, Place], Iterator[Draft]]] = {
             "user": self._user,
             "assistant": self._assistant,
             "system": self._system,
@@ -110,14 +89,14 @@ class Reader:
         uuid = text_of(record, "uuid")
         if uuid and not self._records.new(uuid):
             return  # a resumed or forked session begins with copies
-        place = _Place(line.number, line.size, self._at)
+        place = Place(line.number, line.size, self._at, self._version)
         kind = text_of(record, "type")
         if record.get("isSidechain") is True:
-            yield from self._side(record, place)
+            yield from self._work.side(record, self._pairs, place, self._turn)
         elif kind in self._steps:
             yield from self._steps[kind](record, place)
         elif kind not in BOOKKEEPING:
-            self._problems.once(line.number, f"records of unknown type {kind[:60]!r}; passed over")
+            self._source.problems.once(line.number, f"records of unknown type {kind[:60]!r}; passed over")
 
     def open_run(self) -> RunSettled | None:
         """The run that has not come to rest at the end of the file, as it stands."""
@@ -130,56 +109,69 @@ class Reader:
 
     # --- prompts and rest ---------------------------------------------------------------
 
-    def _user(self, record: Record, place: _Place) -> Iterator[Draft]:
+    def _user(self, record: Record, place: Place) -> Iterator[Draft]:
         said = user_text(record)
-        if answered(record):
-            for call in self._pairs.close(record, self._context(place)):
-                yield from self._observed(call, place)
-            if said.sort == "interrupt":
-                yield from self._rest(place, "aborted", place.at)
-            return
+        for call in self._pairs.close(record, place.context):
+            yield from self._work.finished(call, place, self._turn)
         if said.sort == "interrupt":
-            self._command = None
             yield from self._rest(place, "aborted", place.at)
-        elif said.sort == "prompt":
-            self._command = None
-            yield from self._prompt(said, record, place)
-        elif said.sort == "command":
-            self._command = _Command(said, record, place)
+            yield from self._release("prompt")
+        elif answered(record):
+            return
+        elif said.sort in ("prompt", "command"):
+            yield from self._hold(_Held(said, record, place))
         elif said.sort == "local":
-            self._command = None
+            self._held = [held for held in self._held if held.said.sort == "prompt"]
         elif said.sort == "companion":
-            yield from self._confirm(place)
+            self._held = [held._replace(said=held.said._replace(sort="prompt")) for held in self._held]
+            if not self._interruptible():
+                yield from self._release("prompt")
 
-    def _prompt(self, said: UserText, record: Record, place: _Place) -> Iterator[Draft]:
-        """A prompt: the run before it comes to rest, if it has not, and a new one opens."""
-        yield from self._rest(place, None, self._turn.last_at)
+    def _hold(self, new: _Held) -> Iterator[Draft]:
+        """A prompt opens a run at once, save where a later record still has to say what it is.
+
+        A slash command may turn out local. And where a person stops the agent with prompts in the
+        queue, these are written first, then what became of the call, then the interrupt.
+        """
+        self._held = [*(held for held in self._held if held.said.sort == "prompt"), new]
+        if len(self._held) > HELD or (new.said.sort == "prompt" and not self._interruptible()):
+            yield from self._release("prompt")
+
+    def _interruptible(self) -> bool:
+        """Whether the open run waits for a tool, so that it may still turn out interrupted."""
+        return self._turn.opened is not None and any(self._pairs.unanswered())
+
+    def _release(self, *sorts: str) -> Iterator[Draft]:
+        """The held prompts of these sorts, each where it stands."""
+        held, self._held = self._held, [one for one in self._held if one.said.sort not in sorts]
+        for one in held:
+            if one.said.sort in sorts:
+                yield from self._prompt(one.said, one.record, one.place)
+
+    def _prompt(self, said: UserText, record: Record, place: Place) -> Iterator[Draft]:
+        """A prompt: the run before it comes to rest, and a new one opens.
+
+        A prompt the agent did nothing about yet was no run: the two are answered together.
+        """
+        if self._turn.acted:
+            yield from self._rest(place, None, self._turn.last_at)
         told = notification(said.text)
-        origin: Origin = "child" if told and self._is_child(told) else said.origin
+        origin: Origin = "child" if told and self._work.is_child(told) else said.origin
         run = text_of(record, "uuid") or f"line-{place.line}"
-        # Hook feedback goes on under the id of the prompt it answers; it is a prompt of its own.
-        prompt = run if origin == "advisor" else text_of(record, "promptId") or run
-        event = prompted(prompt, said.text, self._redactor, origin=origin)
+        # Hook feedback, and what a fork copies, stands under the id of another prompt.
+        given = text_of(record, "promptId")
+        prompt = given if given and origin != "advisor" and self._prompts.new(given) else run
+        event = prompted(prompt, said.text, self._source.redactor, origin=origin)
         self._turn.open(Opened(run, prompt, place.line, _interactive(record)), said.text, place.at)
-        yield Draft(
-            event, host_ref=f"{place.line}:prompt", line=place.line, at=place.at, session=self._session
-        )
+        yield self._draft(event, place, "prompt")
         if told:
-            yield from self._notified(told, place)
+            yield from self._work.notified(told, place, self._turn)
 
-    def _draft(self, event: Event, place: _Place, what: str) -> Draft:
+    def _draft(self, event: Event, place: Place, what: str) -> Draft:
         host_ref = f"{place.line}:{what}"
-        return Draft(event, host_ref=host_ref, line=place.line, at=place.at, session=self._session)
+        return Draft(event, host_ref=host_ref, line=place.line, at=place.at, session=self._source.session)
 
-    def _confirm(self, place: _Place) -> Iterator[Draft]:
-        """The agent answers a slash command, so it was a prompt; it opened where it stands."""
-        command, self._command = self._command, None
-        if command is not None:
-            for draft in self._prompt(command.text, command.record, command.place):
-                # Two drafts of one line keep apart: the rest before it is told where we are now.
-                yield draft._replace(host_ref=f"{place.line}:{draft.host_ref}")
-
-    def _rest(self, place: _Place, stop: Stop | None, now: datetime | None) -> Iterator[Draft]:
+    def _rest(self, place: Place, stop: Stop | None, now: datetime | None) -> Iterator[Draft]:
         """The open run, if there is one, comes to rest; a new one gathers from here."""
         settled = self._turn_at(stop, now)
         if settled is None:
@@ -187,25 +179,29 @@ class Reader:
         line, self._turn = self._turn.line, Turn()
         self._pairs.tell()
         yield Draft(
-            settled, host_ref=f"{place.line}:rest", line=line, at=now or place.at, session=self._session
+            settled,
+            host_ref=f"{place.line}:rest",
+            line=line,
+            at=now or place.at,
+            session=self._source.session,
         )
 
     def _turn_at(self, stop: Stop | None, now: datetime | None) -> RunSettled | None:
-        unanswered = []
-        for call in self._pairs.unanswered() if self._turn.opened else ():
-            _, seen = observe(self._memory, call, self._rules, self._redactor)
-            unanswered.append(seen.call)
-        out = [child.child for child in self._memory.children if child.out]
-        return self._turn.settled(stop, now, out, unanswered, self._redactor)
+        unanswered = self._work.unanswered(self._pairs.unanswered())
+        return self._turn.settled(stop, now, self._work.out, unanswered, self._source.redactor)
 
-    def _system(self, record: Record, place: _Place) -> Iterator[Draft]:
+    def _system(self, record: Record, place: Place) -> Iterator[Draft]:
+        subtype = text_of(record, "subtype")
+        if subtype == "local_command":
+            self._held = [held for held in self._held if held.said.sort == "prompt"]
         # A hook that blocks writes its feedback, a prompt, before the mark of the stop it blocked.
-        if text_of(record, "subtype") in STOP_MARKS and self._turn.acted:
+        elif subtype in STOP_MARKS and self._turn.acted:
             yield from self._rest(place, None, place.at)
+            yield from self._release("prompt")
 
     # --- what the agent does ------------------------------------------------------------
 
-    def _assistant(self, record: Record, place: _Place) -> Iterator[Draft]:
+    def _assistant(self, record: Record, place: Place) -> Iterator[Draft]:
         message = mapping_of(record, "message")
         failed = record.get("isApiErrorMessage") is True
         if text_of(message, "model") == "<synthetic>" and not failed:
@@ -214,7 +210,7 @@ class Reader:
             text, is_call = text_of(block, "text"), block.get("type") == "tool_use"
             if not is_call and not (block.get("type") == "text" and text):
                 continue
-            yield from self._confirm(place)
+            yield from self._release("prompt", "command")
             if self._turn.opened is None:
                 run = text_of(record, "uuid") or f"line-{place.line}"
                 self._turn.open(Opened(run, None, place.line, _interactive(record)), "", place.at)
@@ -226,103 +222,31 @@ class Reader:
             cut = text_of(message, "stop_reason") == "max_tokens"
             self._turn.stop = "error" if failed else "length" if cut else "end"
 
-    def _observed(self, call: ToolCall, place: _Place, where: str = "", depth: int = 0) -> Iterator[Draft]:
-        """What a finished call gives; before a child's report comes what the child did.
-
-        ``where`` is the way to a call in a child's file, for its drafts' ``host_ref``.
-        """
-        self._memory, seen = observe(self._memory, call, self._rules, self._redactor)
-        self._turn.called(seen.call)
-        drafts = [
-            draft._replace(
-                host_ref=f"{place.line}:{where}{draft.host_ref}",
-                line=place.line,
-                at=draft.at or place.at,
-                session=self._session,
-            )
-            for draft in seen.drafts
-        ]
-        yield from (draft for draft in drafts if isinstance(draft.event, ChildLinked))
-        if (child := self._reporting(call)) and depth < DEPTH:
-            yield from self._done_by(child, call, place, depth + 1)
-        yield from (draft for draft in drafts if not isinstance(draft.event, ChildLinked))
-
-    def _reporting(self, call: ToolCall) -> str | None:
-        """The child whose end this call's result tells, if it does."""
-        if call.result is None or call.result.status not in ("ok", "error"):
-            return None
-        if call.kind == "agent":
-            return call.child
-        known = any(child.child == call.task for child in self._memory.children)
-        return call.task if call.kind == "output" and (known or call.child) else None
-
-    def _done_by(self, child: str, report: ToolCall, place: _Place, depth: int) -> Iterator[Draft]:
-        """What a child did since its last report, from its own file."""
-        if child in self._sides:
-            return  # its records stand in this file and were read there
-        path = file_of(self._path, self._session, child)
-        if path is None:
-            what = f"the file of sub-agent {child[:60]} is not there: what it did is unknown"
-            self._problems.add(place.line, what)
-            return
-        until = report.result.at if report.result else None
-        after = self._child_lines.get(child, 0)
-        done = child_calls(path, child, after=after, until=until, problems=self._problems, line=place.line)
-        for call, line in done:
-            self._child_lines[child] = line
-            yield from self._observed(call._replace(line=place.line), place, f"{child}:{line}:", depth)
-
-    def _side(self, record: Record, place: _Place) -> Iterator[Draft]:
-        """A sub-agent's record in the session's own file, as older versions write them."""
-        for call in self._sides.step(record, place.size, self._pairs, self._context(place)):
-            yield from self._observed(call, place)
-
-    def _progress(self, record: Record, place: _Place) -> Iterator[Draft]:
-        """A sub-agent's step as its parent saw it: all there is where the child's file is missing."""
-        data = mapping_of(record, "data")
-        child = text_of(data, "agentId")
-        if data.get("type") == "agent_progress" and child:
-            if child not in self._sides and file_of(self._path, self._session, child) is not None:
-                return
-            yield from self._side({**mapping_of(data, "message"), "agentId": child}, place)
-
     # --- what came in the background ----------------------------------------------------
 
-    def _is_child(self, told: Notification) -> bool:
-        return bool(told.result) or any(child.child == told.task for child in self._memory.children)
-
-    def _notified(self, told: Notification, place: _Place) -> Iterator[Draft]:
-        result = notified(told, self._context(place))
-        task, child = told.task, told.task if told.result else None
-        named = {"task_id": task}
-        call = ToolCall(
-            task, "task-notification", "output", named, result, child=child, task=task, line=place.line
-        )
-        yield from self._observed(call, place)
-
-    def _attachment(self, record: Record, place: _Place) -> Iterator[Draft]:
+    def _attachment(self, record: Record, place: Place) -> Iterator[Draft]:
         """A queued message that reached the agent while it worked."""
         attached = mapping_of(record, "attachment")
         if attached.get("type") == "queued_command":
             text = joined_text(attached.get("prompt"))
             if told := notification(text):
-                yield from self._notified(told, place)
+                yield from self._work.notified(told, place, self._turn)
             elif self._queue.delivered(text):
                 yield from self._heard(text, record, place)
 
-    def _queued(self, record: Record, place: _Place) -> Iterator[Draft]:
+    def _queued(self, record: Record, place: Place) -> Iterator[Draft]:
         if text := self._queue.step(record):
             yield from self._heard(text, record, place)
 
-    def _heard(self, text: str, record: Record, place: _Place) -> Iterator[Draft]:
+    def _heard(self, text: str, record: Record, place: Place) -> Iterator[Draft]:
         """A person spoke to the agent while it worked: a prompt, but the run goes on."""
         if self._turn.opened is not None:
             self._turn.heard("user", text)
-            event = prompted(text_of(record, "uuid") or f"line-{place.line}", text, self._redactor)
+            event = prompted(text_of(record, "uuid") or f"line-{place.line}", text, self._source.redactor)
             yield self._draft(event, place, "prompt")
 
-    def _context(self, place: _Place) -> Context:
-        return Context(place.line, place.at, self._version)
+    def _progress(self, record: Record, place: Place) -> Iterator[Draft]:
+        return self._work.progress(record, self._pairs, place, self._turn)
 
 
 def _interactive(record: Record) -> bool:

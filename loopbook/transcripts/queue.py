@@ -1,9 +1,9 @@
 """Messages typed while the agent works: queued, and taken out again in one of three ways.
 
 Theory. ``dequeue`` makes one a prompt of its own, whose record follows. ``remove`` hands one to
-the agent while it works: the old versions write nothing else of it, the newer ones also an
-attachment. ``popAll`` gives them back to the person. What the program queues for itself (a task
-notification, a local command) is not a person's word and is left out.
+the agent while it works: the old versions write nothing else of it, the newer ones say what was
+removed and why, and add an attachment. ``popAll`` gives them back to the person. What the program
+queues for itself (a task notification, a local command) is not a person's word and is left out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from loopbook.run import PROMPT_CHARS
 from loopbook.transcripts.records import Record
 
 WAITING = 50
+#: Why a message was taken out, where it reached the agent; the old versions do not say.
+DELIVERED = ("", "absorbed_mid_turn")
 
 
 class Queue:
@@ -39,8 +41,9 @@ class Queue:
         elif operation == "popAll":
             self._waiting.clear()
         elif operation in ("remove", "dequeue") and self._waiting:
-            taken = self._waiting.popleft()
-            if operation == "remove":
+            taken = text if text in self._waiting else self._waiting[0]
+            self._waiting.remove(taken)
+            if operation == "remove" and text_of(record, "reason") in DELIVERED:
                 self._handed = taken
                 return taken
         return None

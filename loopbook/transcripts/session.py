@@ -18,6 +18,7 @@ from loopbook.evidence.shapes import text_of
 from loopbook.transcripts.claude_code import Reader
 from loopbook.transcripts.lines import Problem, Problems, read_lines
 from loopbook.transcripts.pairing import HOST
+from loopbook.transcripts.work import Source
 
 #: How many objects are looked at to learn whose file it is.
 LOOKED_AT = 200
@@ -90,7 +91,7 @@ class SessionReading(Iterator[Draft]):
         self.position = 0
         self.open_run: RunSettled | None = None
         self._problems = Problems()
-        self._reader = Reader(file.path, file.session, rules, redactor, self._problems)
+        self._reader = Reader(Source(file.path, file.session, rules, redactor, self._problems))
         self._drafts = self._read()
 
     @property

@@ -227,7 +227,10 @@ def test_a_command_named_first_is_a_prompt_once_the_agent_answers_it(
     drafts, _ = read(session, tmp_path)
     assert types(drafts) == ["prompted", "run_settled", "prompted"]
     assert (drafts[2].line, drafts[2].at) == (line, START + timedelta(seconds=line))
-    assert str(drafts[2].host_ref).startswith(f"{confirmed}:")
+    assert confirmed > line
+    without = Session()
+    without.lines = session.lines[:line]
+    assert types(read(without, tmp_path)[0]) == ["prompted"]
 
 
 def test_a_message_typed_while_the_agent_works_is_a_prompt_but_the_run_goes_on(
@@ -271,6 +274,90 @@ def test_a_message_that_was_given_back_is_none(session: Session, tmp_path: Path)
     session.user("my next")
     session.add("queue-operation", operation="remove", uuid=None)
     assert [prompt.text for prompt in prompts(read(session, tmp_path)[0])] == ["fix the crash", "my next"]
+
+
+def test_prompts_queued_when_the_person_stops_the_agent_stand_before_the_interrupt_but_belong_after_it(
+    session: Session, tmp_path: Path
+) -> None:
+    """Measured in 2.1.332: the queued prompts, then the refused call, then the interrupt, then the answer."""
+    session.calls("Bash", "t1", command="pytest")
+    first = session.user("try the other one", promptSource="queued")
+    session.user("and the docs", promptSource="queued")
+    assert types(read(session, tmp_path)[0]) == ["prompted"]
+    session.answers("t1", REFUSED, error=True, toolDenialKind="user-rejected")
+    session.interrupted()
+    session.says("The other one then.")
+    session.stops()
+    drafts, _ = read(session, tmp_path)
+    assert types(drafts) == ["prompted", "run_settled", "prompted", "prompted", "run_settled"]
+    stopped, answered = settled(drafts)
+    assert (stopped.stop, stopped.prompt) == ("aborted", prompts(drafts)[0].prompt)
+    assert (answered.stop, answered.prompt) == ("end", prompts(drafts)[2].prompt)
+    assert [line.text for line in answered.lines] == [
+        "try the other one",
+        "and the docs",
+        "The other one then.",
+    ]
+    assert drafts[2].line == first
+
+
+def test_a_prompt_after_a_call_that_was_never_answered_opens_a_run_once_the_agent_answers(
+    session: Session, tmp_path: Path
+) -> None:
+    session.calls("Bash", "t1", command="pytest")  # and then the program was killed
+    session.user("go on")
+    session.user("the skill's own text", isMeta=True)
+    session.says("Going on.")
+    session.stops()
+    drafts, _ = read(session, tmp_path)
+    assert types(drafts) == ["prompted", "run_settled", "prompted", "run_settled"]
+    assert [(call.ref, call.ran) for call in settled(drafts)[0].calls] == [("t1", False)]
+    assert settled(drafts)[1].calls == ()
+
+
+def test_held_prompts_are_bounded(session: Session, tmp_path: Path) -> None:
+    session.calls("Bash", "t1", command="pytest")
+    for number in range(50):
+        session.user(f"prompt {number}")
+    assert len(prompts(read(session, tmp_path)[0])) > 25
+
+
+def test_a_prompt_nothing_was_done_about_is_answered_with_the_next_one(
+    session: Session, tmp_path: Path
+) -> None:
+    session.user("and the docs")
+    session.says("Both done.")
+    session.stops()
+    drafts, _ = read(session, tmp_path)
+    assert types(drafts) == ["prompted", "prompted", "run_settled"]
+    assert [line.text for line in settled(drafts)[0].lines] == ["fix the crash", "and the docs", "Both done."]
+
+
+def test_a_fork_gives_its_copies_the_id_of_its_own_prompt_and_prompts_stay_apart(tmp_path: Path) -> None:
+    session = Session("2.1.332")
+    for text in ("first", "forked"):
+        session.user(text, promptId="p9")
+        session.says("Done.")
+    named = [prompt.prompt for prompt in prompts(read(session, tmp_path)[0])]
+    assert named[0] == "p9"
+    assert len(set(named)) == 2
+
+
+def test_a_command_told_local_by_a_system_record_is_no_prompt(tmp_path: Path) -> None:
+    session = Session("2.1.332")
+    session.user("<command-name>/clear</command-name>\n<command-message>clear</command-message>")
+    session.add("system", subtype="local_command", content="<local-command-stdout></local-command-stdout>")
+    session.says("Hello.")
+    assert prompts(read(session, tmp_path)[0]) == []
+
+
+def test_a_message_taken_out_for_another_reason_was_not_heard(session: Session, tmp_path: Path) -> None:
+    session.says("Working.")
+    for text, reason in (("one", "cancelled"), ("two", "absorbed_mid_turn")):
+        session.add("queue-operation", operation="enqueue", content=text, uuid=None)
+        session.add("queue-operation", operation="enqueue", content="waits", uuid=None)
+        session.add("queue-operation", operation="remove", content=text, reason=reason, uuid=None)
+    assert [prompt.text for prompt in prompts(read(session, tmp_path)[0])] == ["fix the crash", "two"]
 
 
 # --- final text and lines ----------------------------------------------------------------------
