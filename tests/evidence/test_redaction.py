@@ -251,6 +251,13 @@ def test_the_redactor_does_not_print_what_it_hides() -> None:
     assert "swordfish" not in repr(Redactor(["swordfish"])) + str(Redactor(["swordfish"]))
 
 
+def test_a_token_that_only_stands_free_behind_a_mark_goes_too() -> None:
+    token = EXAMPLES["aws-key"][0]
+    assert Redactor(["swordfish"]).text("swordfish" + token) == (
+        f"[redacted secret 9 chars][redacted aws-key {len(token)} chars]"
+    )
+
+
 SNIPPETS = st.sampled_from(
     [
         *HARMLESS,

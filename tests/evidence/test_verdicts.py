@@ -219,6 +219,15 @@ def test_a_type_check_supports_what_is_called_lint_but_contradicts_none() -> Non
     assert weigh(claim("lint"), record(ran("ty check", "fail", "types", seq=2))).verdict == "unknown"
 
 
+def test_a_pass_with_a_failure_beside_it_stands_in_for_nothing() -> None:
+    runs = (ran("mypy a", "fail", "types", seq=2), ran("mypy b", "pass", "types", seq=3))
+    assert weigh(claim("lint"), record(*runs)).verdict == "unknown"
+
+
+def test_the_newest_result_counts_even_where_the_failing_are_cut_short() -> None:
+    assert weigh(ALL_TESTS, record(FAILED, answered=(FAILED,))).verdict == "contradicted"
+
+
 def test_a_lint_failure_outweighs_a_type_check() -> None:
     runs = (ran("ruff check", "fail", "lint", seq=2), ran("ty check", "pass", "types", seq=3))
     assert weigh(claim("lint"), record(*runs)).verdict == "contradicted"
