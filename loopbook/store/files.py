@@ -91,9 +91,8 @@ def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str]) -> None:
-    if not _recognise(connection, path):
-        connection.execute("BEGIN IMMEDIATE")
-        if not _recognise(connection, path):  # unless another process came first
+    if not _recognise(connection, path, "BEGIN"):
+        if not _recognise(connection, path, "BEGIN IMMEDIATE"):  # unless another process came first
             for statement in create:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -103,26 +102,33 @@ def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str]) 
         connection.execute("PRAGMA journal_mode=WAL")
 
 
-def _recognise(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file is a store already; false only for an empty one, which may become a store."""
-    mark = connection.execute("PRAGMA application_id").fetchone()[0]
-    schema = connection.execute("PRAGMA user_version").fetchone()[0]
-    if mark == APPLICATION_ID:
-        if schema > SCHEMA:
-            raise NewerStore(
-                f"{path} has schema {schema}, and this loopbook knows up to {SCHEMA};"
-                " the file was left as it is; upgrade loopbook to open it"
-            )
-        return True
-    # A few foreign bytes are an empty database to SQLite, and it would write over them.
+def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> bool:
+    """Whether the file is a store already; false only for an empty one, which may become a store.
+
+    All is read in one transaction, so that it is of one moment; an IMMEDIATE one stays open.
+    """
     size = path.stat().st_size
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if mark or schema or tables or (size and not pages):
+    connection.execute(begin)
+    ask = (
+        "PRAGMA application_id",
+        "PRAGMA user_version",
+        "PRAGMA page_count",
+        "SELECT count(*) FROM sqlite_master",
+    )
+    mark, schema, pages, tables = (connection.execute(one).fetchone()[0] for one in ask)
+    if mark == APPLICATION_ID and schema > SCHEMA:
+        raise NewerStore(
+            f"{path} has schema {schema}, and this loopbook knows up to {SCHEMA};"
+            " the file was left as it is; upgrade loopbook to open it"
+        )
+    # A few foreign bytes are an empty database to SQLite, and it would write over them.
+    if mark != APPLICATION_ID and (mark or schema or tables or (size and not pages)):
         raise ForeignStore(
             f"{path} is there and is no loopbook store; it was left as it is; name another file"
         )
-    return False
+    if begin == "BEGIN":
+        connection.execute("COMMIT")
+    return bool(mark == APPLICATION_ID)
 
 
 _WRITABLE = "make file and folder writable, or name another store"
