@@ -23,6 +23,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from reprlib import repr as short
 from types import NoneType, UnionType
 from typing import Literal, NamedTuple, TypeGuard, Union, get_args, get_origin, get_type_hints
 
@@ -44,6 +45,7 @@ SPEAKS_FOR_ITSELF = ("no_open_finding", "closable")
 FOLLOWS: Mapping[Named, tuple[str, str]] = {"verified": ("check", "change"), "reviewed": ("review", "change")}
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _TYPES: Mapping[type, str] = {str: "text", int: "a whole number", bool: "true or false"}
 _MAX_PHASES, _MAX_NEEDS, _MAX_TEXT = 40, 20, 200
 
@@ -121,7 +123,7 @@ class _Reader:
     def keys(self, table: Mapping[str, object], key: str, allowed: tuple[str, ...]) -> None:
         for name in table:
             if name not in allowed:
-                at = f"{key}.{name}" if key else str(name)
+                at = f"{key}.{_shown(name)}" if key else _shown(name)
                 raise self.wrong(at, "unknown key", f"use only {_or(allowed)}")
 
     def kind(self, table: Mapping[str, object]) -> Kind:
@@ -176,7 +178,9 @@ class _Reader:
         self.keys(item, key, ("is", "after", "missing"))
         name = next((word for word in get_args(Named) if word == item["is"]), None)
         if name is None:
-            raise self.wrong(f"{key}.is", f"no need is called {item['is']!r}", f"use {_or(get_args(Named))}")
+            raise self.wrong(
+                f"{key}.is", f"no need is called {short(item['is'])}", f"use {_or(get_args(Named))}"
+            )
         if name in SPEAKS_FOR_ITSELF:
             self.keys(item, key, ("is",))
             return Need(named=name)
@@ -187,28 +191,31 @@ class _Reader:
 
     def evidence(self, value: object, key: str) -> str:
         if not isinstance(value, str) or value not in EVIDENCE:
-            raise self.wrong(key, f"{value!r} is no evidence", f"use {_or(tuple(sorted(EVIDENCE)))}")
+            raise self.wrong(key, f"{short(value)} is no evidence", f"use {_or(tuple(sorted(EVIDENCE)))}")
         return value
 
     def field(self, evidence: str, name: str, value: object, key: str) -> tuple[str, tuple[Scalar, ...]]:
-        key = f"{key}.{name}"
+        key = f"{key}.{_shown(name)}"
         fields = _matchable(evidence)
         if name not in fields:
             raise self.wrong(key, f"{evidence} has no such field to match", f"use {_or(tuple(fields))}")
         values = tuple(value) if _is_list(value) else (value,)
         if not values:
             raise self.wrong(key, "no value would match", "give at least one, or leave the field out")
+        if len(values) > _MAX_NEEDS or any(isinstance(one, str) and len(one) > _MAX_TEXT for one in values):
+            remedy = f"give at most {_MAX_NEEDS} of at most {_MAX_TEXT} characters"
+            raise self.wrong(key, "too many or too long values", remedy)
         allowed = fields[name]
         for one in values:
             if isinstance(allowed, tuple) and one not in allowed:
-                raise self.wrong(key, f"{name} is never {one!r}", f"use {_or(allowed)}")
+                raise self.wrong(key, f"{name} is never {short(one)}", f"use {_or(allowed)}")
             if isinstance(allowed, type) and type(one) is not allowed:
-                raise self.wrong(key, f"{one!r} will not do", f"give {_TYPES[allowed]}")
+                raise self.wrong(key, f"{short(one)} will not do", f"give {_TYPES[allowed]}")
         return name, tuple(one for one in values if isinstance(one, str | int | bool))
 
     def word(self, value: object, key: str) -> str:
         if not isinstance(value, str) or not _WORD.fullmatch(value):
-            what = "missing" if value is None else f"{value!r} is no name"
+            what = "missing" if value is None else f"{short(value)} is no name"
             raise self.wrong(key, what, "use small letters, digits, - and _, a letter first, at most 40")
         return value
 
@@ -289,6 +296,10 @@ def _is_table(value: object) -> TypeGuard[Mapping[str, object]]:
 
 def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     return isinstance(value, list | tuple)
+
+
+def _shown(key: str) -> str:
+    return key if _KEY.fullmatch(key) else short(key)
 
 
 def _or(words: tuple[object, ...]) -> str:

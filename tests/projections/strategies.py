@@ -7,11 +7,14 @@ commands. So a random history of a dozen events is full of second openings, late
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import cast
 
 from hypothesis import strategies as st
 
 from loopbook import events as e
 from loopbook.entry import Entry
+from loopbook.errors import InvalidKind
+from loopbook.kinds import Kind, from_definition, parse
 from loopbook.run import Call, ChildState, Line, Observed
 from tests.projections.books import START, Item, change, check, entries, opened, review
 
@@ -133,21 +136,103 @@ _ANYTHING: tuple[Item, ...] = tuple(item for event in (*EVIDENCE, *OTHERS) for i
 _MOSTLY_EVIDENCE: tuple[Item, ...] = (*EVIDENCE, *OTHERS)
 
 
-def openings() -> st.SearchStrategy[e.LoopOpened]:
-    """The opening of a loop of any built-in kind and tier, now and then without a definition."""
-    full = st.builds(opened, st.sampled_from(KINDS), tier=st.sampled_from(TIERS))
-    return st.one_of(full, full, full, st.just(e.LoopOpened(kind="change", intent="x")))
+_WORDS = st.sampled_from(sorted(e.EVIDENCE))
+_WHERE = {
+    "check": st.sampled_from(({}, {"outcome": "fail"}, {"scope": ["tests", "lint"]}, {"outcome": ["pass"]})),
+    "review": st.sampled_from(({}, {"tier": "full"})),
+    "decision": st.sampled_from(({}, {"decided_by": "user"})),
+    "child_reported": st.sampled_from(({}, {"ok": False})),
+}
 
 
 @st.composite
-def histories(draw: st.DrawFn, *, max_size: int = 25) -> list[Entry]:
+def _needs(draw: st.DrawFn) -> dict[str, object]:
+    named = draw(st.sampled_from((None, None, None, "verified", "reviewed", "no_open_finding")))
+    if named is not None:
+        return {"is": named, "missing": f"not {named}"} if named != "no_open_finding" else {"is": named}
+    word = draw(_WORDS)
+    need: dict[str, object] = {"evidence": word, "where": draw(_WHERE.get(word, st.just({})))}
+    if draw(st.booleans()):
+        need["after"] = draw(_WORDS)
+    return {**need, "missing": f"no {word} {need['where']} after {need.get('after')}"}
+
+
+@st.composite
+def _kind_or_none(draw: st.DrawFn) -> Kind | None:
+    phases: list[object] = [
+        {"name": f"p{place}", "needs": needs}
+        for place, needs in enumerate(draw(st.lists(st.lists(_needs(), min_size=1, max_size=2), max_size=4)))
+    ]
+    phases.append({"name": "close", "needs": [{"is": "closable"}]})
+    try:
+        return from_definition({"name": "own", "phase": phases})
+    except InvalidKind:
+        return None
+
+
+def kinds() -> st.SearchStrategy[Kind]:
+    """Kinds that people might write: any needs in any order, as long as they load."""
+    return _kind_or_none().filter(bool).map(lambda kind: cast("Kind", kind))
+
+
+def openings() -> st.SearchStrategy[e.LoopOpened]:
+    """The opening of a loop of a built-in kind or one of ``OWN``, of any tier, or without a definition."""
+    return st.sampled_from(_OPENINGS)
+
+
+def openings_of_any_kind() -> st.SearchStrategy[e.LoopOpened]:
+    """The opening of a loop of a kind that nobody has thought of yet; slow to draw."""
+    return st.builds(_opened_as, kinds(), st.sampled_from(TIERS))
+
+
+def _opened_as(kind: Kind, tier: e.Tier) -> e.LoopOpened:
+    return e.LoopOpened(kind=kind.name, intent="x", review_tier=tier, definition=kind.definition())
+
+
+OWN = (
+    """
+    name = "asked"
+    [[phase]]
+    name = "ask"
+    needs = [{ evidence = "decision", where = { decided_by = "user" }, after = "source", missing = "no yes" }]
+    [[phase]]
+    name = "send"
+    needs = [{ evidence = "child_reported", where = { ok = true }, missing = "no child came back well" }]
+    [[phase]]
+    name = "close"
+    needs = [{ is = "closable" }, { is = "reviewed", missing = "not reviewed" }]
+    """,
+    """
+    name = "reviewed-first"
+    [[phase]]
+    name = "review"
+    needs = [{ is = "reviewed", missing = "not reviewed" }, { is = "no_open_finding" }]
+    [[phase]]
+    name = "lint"
+    needs = [{ evidence = "check", where = { scope = "lint" }, after = "change", missing = "not linted" }]
+    [[phase]]
+    name = "close"
+    needs = [{ is = "closable" }]
+    """,
+)
+_OPENINGS = (
+    *(opened(kind, tier=tier) for kind in KINDS for tier in TIERS),
+    *(_opened_as(parse(text), tier) for text in OWN for tier in TIERS),
+    e.LoopOpened(kind="change", intent="x"),
+)
+
+
+@st.composite
+def histories(
+    draw: st.DrawFn, of: st.SearchStrategy[e.LoopOpened] | None = None, max_size: int = 25
+) -> list[Entry]:
     """A loop's history: anything may happen in it, also what no book would admit."""
     pool = draw(st.sampled_from((_ANYTHING, _MOSTLY_EVIDENCE, EVIDENCE)))
     units: list[Item] = [
         e.UnitAdded(unit=name, subject=name) for name in draw(st.sampled_from(("", "a", "ab")))
     ]
     items = draw(st.lists(st.sampled_from(pool), max_size=max_size))
-    return entries([draw(openings()), *units, *items])
+    return entries([draw(openings() if of is None else of), *units, *items])
 
 
 @st.composite

@@ -20,7 +20,7 @@ from loopbook.projections.children import out
 from loopbook.projections.todos import loose
 from tests.projections import naive
 from tests.projections.books import START, book, change, entries, opened, passes
-from tests.projections.strategies import EVIDENCE, OTHERS, histories, odd_histories
+from tests.projections.strategies import EVIDENCE, OTHERS, histories, odd_histories, openings_of_any_kind
 
 STATES = TypeAdapter(BookState)
 
@@ -37,6 +37,11 @@ def _agrees(history: Sequence[Entry]) -> None:
 
 @given(histories())
 def test_the_fold_says_what_the_naive_rules_say_of_the_whole_history(history: list[Entry]) -> None:
+    _agrees(history)
+
+
+@given(histories(openings_of_any_kind(), max_size=12))
+def test_they_agree_also_on_kinds_that_nobody_has_thought_of(history: list[Entry]) -> None:
     _agrees(history)
 
 

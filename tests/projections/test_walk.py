@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook import events as e
-from loopbook.errors import InvalidKind
-from loopbook.kinds import Kind, Need, from_definition
+from loopbook.kinds import Kind, Need
 from loopbook.projections import BookState, fold, position
 from loopbook.projections.findings import open_ids
 from tests.conftest import PROVE
 from tests.projections.books import book, change, check, entries, fails, kind_named, on, passes, review
-from tests.projections.strategies import EVIDENCE, KINDS, TIERS
+from tests.projections.strategies import EVIDENCE, KINDS, TIERS, kinds
 
 ALPHABET: tuple[e.Event, ...] = (
     change(),
@@ -119,45 +118,11 @@ def test_a_loop_takes_a_new_step_only_with_evidence_and_never_counts_back(name: 
 
 # --- kinds that people will write -----------------------------------------------------------
 
-_WORDS = st.sampled_from(sorted(e.EVIDENCE))
-_WHERE = {
-    "check": st.sampled_from(({}, {"outcome": "fail"}, {"scope": ["tests", "lint"]}, {"outcome": ["pass"]})),
-    "review": st.sampled_from(({}, {"tier": "full"})),
-    "decision": st.sampled_from(({}, {"decided_by": "user"})),
-    "child_reported": st.sampled_from(({}, {"ok": False})),
-}
 
-
-@st.composite
-def _needs(draw: st.DrawFn) -> dict[str, object]:
-    named = draw(st.sampled_from((None, None, None, "verified", "reviewed", "no_open_finding")))
-    if named is not None:
-        return {"is": named, "missing": f"not {named}"} if named != "no_open_finding" else {"is": named}
-    word = draw(_WORDS)
-    need: dict[str, object] = {"evidence": word, "where": draw(_WHERE.get(word, st.just({})))}
-    if draw(st.booleans()):
-        need["after"] = draw(_WORDS)
-    return {**need, "missing": f"no {word} {need['where']} after {need.get('after')}"}
-
-
-@st.composite
-def _kinds(draw: st.DrawFn) -> Kind | None:
-    phases: list[object] = [
-        {"name": f"p{place}", "needs": needs}
-        for place, needs in enumerate(draw(st.lists(st.lists(_needs(), min_size=1, max_size=2), max_size=4)))
-    ]
-    phases.append({"name": "close", "needs": [{"is": "closable"}]})
-    try:
-        return from_definition({"name": "own", "phase": phases})
-    except InvalidKind:
-        return None
-
-
-@given(_kinds().filter(bool), st.sampled_from(TIERS), st.lists(st.sampled_from(EVIDENCE), max_size=10))
+@given(kinds(), st.sampled_from(TIERS), st.lists(st.sampled_from(EVIDENCE), max_size=10))
 def test_a_kind_that_loads_can_be_closed_from_wherever_it_got(
-    kind: Kind | None, tier: e.Tier, before: list[e.Event]
+    kind: Kind, tier: e.Tier, before: list[e.Event]
 ) -> None:
-    assert kind is not None
     start = e.LoopOpened(kind="own", intent="x", review_tier=tier, definition=kind.definition())
     state = fold(entries([start, *before]))
     assert _can_close(state, kind, patience=40), position(state)
