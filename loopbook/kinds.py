@@ -31,6 +31,9 @@ from pydantic import JsonValue
 
 from loopbook.errors import InvalidKind
 from loopbook.events import BY_TYPE, EVIDENCE
+from loopbook.kinds_draw import alternatives, draw, words
+
+__all__ = ["CLOSE", "OPEN", "Kind", "Named", "Need", "Phase", "draw", "from_definition", "parse", "words"]
 
 Named = Literal["verified", "reviewed", "no_open_finding", "closable"]
 Scalar = str | int | bool
@@ -124,7 +127,7 @@ class _Reader:
         for name in table:
             if name not in allowed:
                 at = f"{key}.{_shown(name)}" if key else _shown(name)
-                raise self.wrong(at, "unknown key", f"use only {_or(allowed)}")
+                raise self.wrong(at, "unknown key", f"use only {alternatives(allowed)}")
 
     def kind(self, table: Mapping[str, object]) -> Kind:
         self.keys(table, "", ("name", "title", "phase"))
@@ -179,7 +182,7 @@ class _Reader:
         name = next((word for word in get_args(Named) if word == item["is"]), None)
         if name is None:
             raise self.wrong(
-                f"{key}.is", f"no need is called {short(item['is'])}", f"use {_or(get_args(Named))}"
+                f"{key}.is", f"no need is called {short(item['is'])}", f"use {alternatives(get_args(Named))}"
             )
         if name in SPEAKS_FOR_ITSELF:
             self.keys(item, key, ("is",))
@@ -191,14 +194,18 @@ class _Reader:
 
     def evidence(self, value: object, key: str) -> str:
         if not isinstance(value, str) or value not in EVIDENCE:
-            raise self.wrong(key, f"{short(value)} is no evidence", f"use {_or(tuple(sorted(EVIDENCE)))}")
+            raise self.wrong(
+                key, f"{short(value)} is no evidence", f"use {alternatives(tuple(sorted(EVIDENCE)))}"
+            )
         return value
 
     def field(self, evidence: str, name: str, value: object, key: str) -> tuple[str, tuple[Scalar, ...]]:
         key = f"{key}.{_shown(name)}"
         fields = _matchable(evidence)
         if name not in fields:
-            raise self.wrong(key, f"{evidence} has no such field to match", f"use {_or(tuple(fields))}")
+            raise self.wrong(
+                key, f"{evidence} has no such field to match", f"use {alternatives(tuple(fields))}"
+            )
         values = tuple(value) if _is_list(value) else (value,)
         if not values:
             raise self.wrong(key, "no value would match", "give at least one, or leave the field out")
@@ -208,7 +215,7 @@ class _Reader:
         allowed = fields[name]
         for one in values:
             if isinstance(allowed, tuple) and one not in allowed:
-                raise self.wrong(key, f"{name} is never {short(one)}", f"use {_or(allowed)}")
+                raise self.wrong(key, f"{name} is never {short(one)}", f"use {alternatives(allowed)}")
             if isinstance(allowed, type) and type(one) is not allowed:
                 raise self.wrong(key, f"{short(one)} will not do", f"give {_TYPES[allowed]}")
         return name, tuple(one for one in values if isinstance(one, str | int | bool))
@@ -302,11 +309,6 @@ def _shown(key: str) -> str:
     return key if _KEY.fullmatch(key) else short(key)
 
 
-def _or(words: tuple[object, ...]) -> str:
-    *most, last = map(str, words)
-    return f"{', '.join(most)} or {last}" if most else last
-
-
 def _phase_json(phase: Phase) -> dict[str, JsonValue]:
     needs: list[JsonValue] = [_need_json(need) for need in phase.needs]
     table: dict[str, JsonValue] = {"name": phase.name, "needs": needs}
@@ -318,72 +320,3 @@ def _need_json(need: Need) -> dict[str, JsonValue]:
     table: dict[str, JsonValue] = {"evidence": need.evidence, "is": need.named, "where": where}
     table |= {"after": need.after, "missing": need.missing}
     return {name: value for name, value in table.items() if value}
-
-
-# --- showing -------------------------------------------------------------------------------
-
-
-def words(need: Need) -> str:
-    """A need in words, as ``kinds list`` and the drawing say it.
-
-    >>> words(Need("check", (("outcome", ("fail",)), ("scope", ("tests", "manual"))), after="change"))
-    'one check with outcome fail, scope tests or manual, after the last change'
-    """
-    if need.named:
-        return _NAMED_WORDS[need.named]
-    where = ", ".join(f"{field} {_or(values)}" for field, values in need.where)
-    after = f", after the last {need.after}" if need.after else ""
-    return f"one {need.evidence}{' with ' if where else ''}{where}{after}"
-
-
-_NAMED_WORDS: Mapping[Named, str] = {
-    "verified": "verified since the last change",
-    "reviewed": "reviewed since the last change (unless review_tier is none)",
-    "no_open_finding": "no open finding (there only while one is open)",
-    "closable": "units, children and todos settled",
-}
-
-#: What opens a phase with this need again.
-_REOPENS: Mapping[Named, tuple[str, ...]] = {
-    "verified": ("a later change", "a failing check"),
-    "reviewed": ("a later change",),
-}
-
-
-def draw(kind: Kind) -> str:
-    """The kind as a Mermaid flowchart: its phases in order, and what leads back (dotted).
-
-    >>> print(draw(parse('name = "x"\\n[[phase]]\\nname = "close"\\nneeds = [{ is = "closable" }]')))
-    flowchart LR
-        open([open]) --> p0["<b>close</b><br/>units, children and todos settled"]
-    """
-    lines = ["flowchart LR"]
-    before = "open([open])"
-    for place, phase in enumerate(kind.phases):
-        text = "<br/>".join(_escaped(words(need)) for need in phase.needs)
-        lines.append(f'    {before} --> p{place}["<b>{phase.name}</b><br/>{text}"]')
-        before = f"p{place}"
-    back: dict[str, int] = {}
-    for place, phase in enumerate(kind.phases):
-        for need in phase.needs:
-            for event in _REOPENS.get(need.named, ()) if need.named else _later(need):
-                back.setdefault(event, place)
-    lines += [f'    {before} -. "{event}" .-> p{place}' for event, place in back.items()]
-    optional = [f"p{n}" for n, phase in enumerate(kind.phases) if all(map(_conditional, phase.needs))]
-    if optional:
-        lines += ["    classDef optional stroke-dasharray: 4", f"    class {','.join(optional)} optional"]
-    return "\n".join(lines)
-
-
-def _later(need: Need) -> tuple[str, ...]:
-    return (f"a later {need.after}",) if need.after else ()
-
-
-def _conditional(need: Need) -> bool:
-    return need.named in ("reviewed", "no_open_finding")
-
-
-def _escaped(text: str) -> str:
-    for sign, code in (("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
-        text = text.replace(sign, code)
-    return text
