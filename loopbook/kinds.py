@@ -43,9 +43,12 @@ CLOSE = "close"
 #: What ``current`` is while no phase is met; so no phase may be called that.
 OPEN = "open"
 #: Needs whose missing words are the open things themselves (finding ids, units, children, todos).
-SPEAKS_FOR_ITSELF = ("no_open_finding", "closable")
+_SPEAKS_FOR_ITSELF = ("no_open_finding", "closable")
 #: What the other two named needs follow, by their definition.
-FOLLOWS: Mapping[Named, tuple[str, str]] = {"verified": ("check", "change"), "reviewed": ("review", "change")}
+_FOLLOWS: Mapping[Named, tuple[str, str]] = {
+    "verified": ("check", "change"),
+    "reviewed": ("review", "change"),
+}
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -184,7 +187,7 @@ class _Reader:
             raise self.wrong(
                 f"{key}.is", f"no need is called {short(item['is'])}", f"use {alternatives(get_args(Named))}"
             )
-        if name in SPEAKS_FOR_ITSELF:
+        if name in _SPEAKS_FOR_ITSELF:
             self.keys(item, key, ("is",))
             return Need(named=name)
         after = item.get("after", "change")
@@ -264,8 +267,8 @@ class _Reader:
 def _orders(need: Need) -> Iterator[tuple[str, str]]:
     if need.evidence and need.after:
         yield need.evidence, need.after
-    if need.named is not None and need.named in FOLLOWS:
-        yield FOLLOWS[need.named]
+    if need.named is not None and need.named in _FOLLOWS:
+        yield _FOLLOWS[need.named]
 
 
 def _reach(follows: Mapping[str, set[str]], start: str) -> set[str]:
