@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -26,6 +28,7 @@ from loopbook.evidence.calls import CallResult, Status, ToolCall
 from loopbook.evidence.extract import EMPTY, Memory, observe
 from loopbook.evidence.outcomes import DEFAULT
 from loopbook.evidence.redaction import Redactor
+from loopbook.evidence.tool_table import kind_of
 from loopbook.run import Call, ToolKind
 from tests.evidence import hostile
 
@@ -279,6 +282,14 @@ def test_its_end_is_told_once_by_the_reading_the_notification_and_the_file() -> 
     assert [e.outcome for e in found if isinstance(e, Check)] == ["pass"]
 
 
+def test_a_task_that_ended_is_forgotten_and_one_id_is_one_task() -> None:
+    memory, _, _ = seen(EMPTY, started("pytest"))
+    memory, _, _ = seen(memory, started("npm test", ref="c2"))
+    assert [task.command for task in memory.tasks] == ["npm test"]
+    memory, _, _ = seen(memory, reading("Tests  3 passed (3)", 0))
+    assert memory.tasks == ()
+
+
 def test_a_reading_that_timed_out_or_finds_it_running_is_no_outcome() -> None:
     assert events(started("pytest"), reading("compiling", status="background")) == []
     assert events(started("pytest"), reading("3 passed in 1s", status="background")) == []
@@ -457,3 +468,34 @@ def test_a_todo_that_vanishes_is_dropped() -> None:
     assert isinstance(opened, TodoOpened)
     assert isinstance(dropped, TodoDropped)
     assert opened.todo == dropped.todo
+
+
+#: Real payloads of one host's hooks, in an order they can come in, and the events they give.
+PAYLOADS = {
+    "Write": ["change"],
+    "Edit": ["change"],
+    "Read": [],
+    "TodoWrite": ["todo_opened", "todo_opened"],
+    "TodoWrite.drops_item": ["todo_completed", "todo_dropped"],
+    "TaskCreate": ["todo_opened"],
+    "TaskUpdate.in_progress": [],
+    "TaskUpdate.completed": ["todo_completed"],
+    "TaskList": [],
+    "Agent.completed": ["child_linked", "child_reported"],
+    "Agent.async_launched": ["child_linked", "child_reported"],
+    "Bash": [],
+}
+
+
+def test_the_payloads_of_a_real_host_give_the_events_they_should(shared: Path) -> None:
+    memory, given = EMPTY, {}
+    for name in PAYLOADS:
+        path = shared / "data" / "claude_code" / f"PostToolUse.{name}.json"
+        hook = json.loads(path.read_text(encoding="utf-8"))
+        tool, data = hook["tool_name"], hook["tool_response"]
+        result = CallResult("ok", data=data)
+        real = ToolCall(name, tool, kind_of("claude-code", tool), hook["tool_input"], result, cwd=hook["cwd"])
+        memory, found, _ = seen(memory, real._replace(child=data.get("agentId")))
+        given[name] = [event.type for event in found]
+        assert all(event.paths == ("a.py",) for event in found if isinstance(event, Change))
+    assert given == PAYLOADS
