@@ -305,7 +305,8 @@ CLOSINGS: tuple[Closing, ...] = (
         r"^(?:npm (?:ERR!|error) (?:Test failed\.|Lifecycle script `.{1,60}` failed|code ELIFECYCLE)"
         r"|.{0,3}ELIFECYCLE.{1,3}(?:Test|Command) failed|error Command failed with exit code \d{1,3}\."
         r"|error: script \".{1,60}\" exited with code \d{1,3})", _ANY),
-    _row("make", "build", r"^g?make(?:\[\d{1,3}\])?: \*\*\* .{1,300}(?:Error \d{1,3}|Stop\.)", _ANY,
+    _row("make", "build", r"^g?make(?:\[\d{1,3}\])?: \*\*\* (?!No rule to make target [^,]{1,200}Stop)"
+        r".{1,300}(?:Error \d{1,3}|Stop\.)", _ANY,
         nothing=_NEVER),
     _row("javascript build", "build",
         r"^(?:webpack \S{1,20} compiled |✓ built in |✓ Compiled successfully|Compiled successfully|Failed "

@@ -38,7 +38,7 @@ from loopbook.evidence.runners import (
 )
 from loopbook.evidence.shell import parse
 from loopbook.evidence.shell_tree import Command, Script
-from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World
+from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World, printed
 from loopbook.evidence.wrappers import program_of
 from loopbook.evidence.writes import script_may_write
 
@@ -59,6 +59,9 @@ class Rules(NamedTuple):
 
 
 DEFAULT = Rules()
+
+#: Of more checks in one line than this nothing is told.
+MAX_TOLD = 20
 
 
 class FoundCheck(NamedTuple):
@@ -182,7 +185,7 @@ def outcomes(command: str, result: CallResult, rules: Rules = DEFAULT) -> Comman
         return _gone_elsewhere(reading)
     lines = output_lines(result.text)
     guess = _by_its_output(command, reading, lines)
-    checks = reading.checks if guess is None else (*reading.checks, guess)
+    checks = (reading.checks if guess is None else (*reading.checks, guess))[:MAX_TOLD]
     if not checks:
         return CommandOutcome((), reading.check, reading.writes)
     ends = _Ends(reading, checks, result, lines)
@@ -234,6 +237,7 @@ class _Ends:
         self.alone = len(checks) <= MAX_CHECKS
         self.places = tuple(check.at for check in checks)
         self.abstract: dict[int, tuple[Line, frozenset[World]]] = {}
+        self.fitting: dict[int, list[World]] = {}
         self.shown_codes: dict[int, int] = {}
         self.said: tuple[tuple[Closed, ...], ...] = ()
         self.said = self._closing_lines()
@@ -245,7 +249,9 @@ class _Ends:
         alone; and the check's place in its worlds."""
         key = 0 if self.alone else index
         if key not in self.abstract:
-            line = Line(self.places if self.alone else (self.places[index],))
+            texts = (text for one in self.reading.script.commands for text in (one.text, *one.env))
+            parts = any("PIPESTATUS" in text for text in texts)
+            line = Line(self.places if self.alone else (self.places[index],), parts=parts)
             self.abstract[key] = (line, line.worlds(self.reading.script.node))
         return (*self.abstract[key], index if self.alone else 0)
 
@@ -256,20 +262,23 @@ class _Ends:
 
     def worlds(self, index: int) -> list[World]:
         """The ways the line can have gone, by its exit and by what it printed on the way."""
-        line, worlds, slot = self._abstract(index)
+        key = 0 if self.alone else index
+        if key not in self.fitting:
+            self.fitting[key] = self._fitting(index)
+        return self.fitting[key]
+
+    def _fitting(self, index: int) -> list[World]:
+        line, worlds, _ = self._abstract(index)
         fitting = [w for w in worlds if not self.sure_exit or (w.status != ZERO) == self.failed]
         rows = {row for check in self.checks for row in rows_for(check.runner, check.scope)}
-        for shown in line.shown.values():
-            printed = [(text, m) for text in self.lines if (m := shown.line.match(text))]
+        for shown, text, number in printed(line, self.lines):
             kept = [w for w in fitting if shown.key in dict(w.kept)]
-            if not printed or not kept:
-                continue
-            if shown.status:
-                code = int(printed[-1][1][1])
-                kept = [w for w in kept if (dict(w.kept)[shown.key] == ZERO) == (code == 0)]
-                if code and {dict(w.kept)[shown.key] for w in kept} == {slot}:
-                    self.shown_codes[index] = code
-            elif any(row.line.match(text) for row in rows for text, _ in printed):
+            if number is not None:
+                kept = [w for w in kept if (dict(w.kept)[shown.key] == ZERO) == (number == 0)]
+                owners = {dict(w.kept)[shown.key] for w in kept}
+                if number and len(owners) == 1:
+                    self.shown_codes[owners.pop() if self.alone else index] = number
+            elif any(row.line.match(text) for row in rows):
                 continue  # the runner's own word, not the echo's
             fitting = kept or fitting
         return fitting
@@ -296,9 +305,10 @@ class _Ends:
     def _closing_lines(self) -> tuple[tuple[Closed, ...], ...]:
         """The closing lines of each check. Where checks share a runner, its runs are dealt out in order."""
         wanted = [rows_for(check.runner, check.scope) for check in self.checks]
+        by_rows = {rows: closed(self.lines, rows) for rows in wanted}
         given: list[tuple[Closed, ...]] = []
         for index, rows in enumerate(wanted):
-            found = closed(self.lines, rows)
+            found = by_rows[rows]
             sharing = [i for i, other in enumerate(wanted) if set(other) & {one.row for one in found}]
             given.append(found if len(sharing) <= 1 else self._dealt(index, sharing, _runs(found)))
         return tuple(given)

@@ -30,8 +30,9 @@ from loopbook.evidence.wrappers import program_of
 
 Verdict = Literal["pass", "fail", "nothing"]
 
-#: How much of an output is searched for closing lines, from each end, and how long a line may be.
+#: How much of an output is searched for closing lines, from each end; how long a line may be.
 HEAD_CHARS, TAIL_CHARS, LINE_CHARS = 16_000, 48_000, 500
+HEAD_LINES, TAIL_LINES = 200, 800
 #: An unrecognised program is a check when a closing line stands among the last lines with text.
 LAST_LINES = 12
 
@@ -266,7 +267,10 @@ def output_lines(text: str) -> tuple[str, ...]:
     """The lines of an output that are searched: of a long one the head and the tail, tidied."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = text[:HEAD_CHARS] + "\n" + text[-TAIL_CHARS:]
-    return tuple(line[:LINE_CHARS] for line in tidy_output(text).split("\n"))
+    lines = tidy_output(text).split("\n")
+    if len(lines) > HEAD_LINES + TAIL_LINES:
+        lines = lines[:HEAD_LINES] + lines[-TAIL_LINES:]
+    return tuple(line[:LINE_CHARS] for line in lines)
 
 
 def rows_for(runner: Runner | None, scope: Scope) -> tuple[Closing, ...]:

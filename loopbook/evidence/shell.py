@@ -284,7 +284,7 @@ class _Reader:
         levels, exact = unfolded(words)
         script = None
         if (inline := inline_script(levels[-1])) is not None:
-            script = self.nested(inline, depth)
+            script = self.nested(inline, levels[-1], depth)
         self._options(levels[-1])
         command = Command(at, levels, " ".join(text.split())[:TEXT_CHARS], env, (), exact, inner, script)
         self.commands[at] = command
@@ -305,7 +305,8 @@ class _Reader:
         return len(self.commands) - 1
 
     def inner(self, node: tree_sitter.Node, depth: int) -> tuple[Node, ...]:
-        """The substitutions anywhere in a command's words, each a subshell."""
+        """The substitutions anywhere in a command's words, each a subshell without ``set -e``."""
+        errexit, self.errexit = self.errexit, False
         found: list[Node] = []
         stack = list(reversed(node.children))
         while stack:
@@ -314,19 +315,24 @@ class _Reader:
                 found.append(self.subshell(child.children, depth + 1))
             elif child.child_count:
                 stack.extend(reversed(child.children))
+        self.errexit = errexit
         return tuple(found)
 
-    def nested(self, inline: str, depth: int) -> Node | None:
+    def nested(self, inline: str, words: Words, depth: int) -> Node | None:
         """What ``bash -c`` runs: read like a line of its own, its commands listed with ours."""
         data = without_heredocs(inline).encode("utf-8", "replace")
         root = _tree(data)
         if root is None or root.has_error or depth > MAX_DEPTH // 2 or _too_deep(inline):
             return None
-        outer, self.data = self.data, data
+        outer = self.data, self.pipefail, self.errexit
+        self.data = data
+        if words[0] != "eval":  # a shell of its own, with the options it is given
+            self.pipefail = "pipefail" in words
+            self.errexit = any(re.match(r"-[a-z]*e[a-z]*$", word) for word in words[1:-1])
         try:
             return self.subshell(root.children, depth + 1)
         finally:
-            self.data = outer
+            self.data, self.pipefail, self.errexit = outer
 
     def _options(self, words: Words) -> None:
         """``set -e``, ``set -euo pipefail``, ``set +e``: in force from here on."""

@@ -34,7 +34,8 @@ NOT_RUN, GOOD, BAD = 0, 1, 2
 ZERO, OTHER = -1, -2
 
 MAX_CHECKS = 4
-MAX_WORLDS = 1_500
+MAX_PARTS = 4
+MAX_WORLDS = 600
 #: How many plain echoes are watched, how long their words may be, how many variables may stand in one.
 MAX_SHOWN, SHOWN_CHARS, SHOWN_VARIABLES = 6, 160, 3
 
@@ -44,21 +45,23 @@ BLAMELESS = word_set(
     "awk cut "
     "tr tput column unset shopt umask ulimit alias clear trap"
 )
-_LAST_STATUS = re.compile(r"\$(?:\?|\{\?\})|\$LASTEXITCODE", re.IGNORECASE)
+_LAST_STATUS = re.compile(r"\$(?:\?|\{\?\})")
 _PART_STATUS = re.compile(r"\$\{PIPESTATUS\[(\d)\]\}")
 _NAMED_STATUS = re.compile(r"\$(?:\{([A-Za-z_]\w{0,40})\}|([A-Za-z_]\w{0,40}))")
-_ANY_STATUS = re.compile(
-    f"{_LAST_STATUS.pattern}|{_PART_STATUS.pattern}|{_NAMED_STATUS.pattern}", re.IGNORECASE
-)
+_ANY_STATUS = re.compile(f"{_LAST_STATUS.pattern}|{_PART_STATUS.pattern}|{_NAMED_STATUS.pattern}")
 
 
 class World(NamedTuple):
-    """One way a line can have gone so far. ``kept`` are statuses remembered under a name."""
+    """One way a line can have gone so far.
+
+    ``kept`` are statuses remembered under a name, ``parts`` those of the last pipeline's parts.
+    """
 
     checks: tuple[int, ...]
     status: int = ZERO
     ended: bool = False
     kept: tuple[tuple[str, int], ...] = ()
+    parts: tuple[int, ...] = ()
 
     def keeping(self, name: str, status: int) -> World:
         """The same world, remembering one more status."""
@@ -85,9 +88,14 @@ Worlds = frozenset[World]
 
 
 class Line:
-    """A line to be run in the abstract, with the checks whose ends are wanted (by command place)."""
+    """A line to be run in the abstract, with the checks whose ends are wanted (by command place).
 
-    def __init__(self, checks: Iterable[int]) -> None:
+    ``parts``: whether it asks how the parts of its pipelines ended (``PIPESTATUS``).
+    """
+
+    def __init__(self, checks: Iterable[int], *, parts: bool = False) -> None:
+        self.parts = parts
+        self.tested = 0
         self.places: Mapping[int, int] = {at: index for index, at in enumerate(checks)}
         self.shown: dict[int, Shown] = {}
 
@@ -113,11 +121,15 @@ class Line:
                 return self._pipeline(node, worlds)
             case Negated():
                 return frozenset(
-                    world._replace(status=OTHER if world.status == ZERO else ZERO)
-                    for world in self.run(node.item, worlds)
+                    world._replace(
+                        status=OTHER if world.status == ZERO else ZERO, parts=world.parts or (world.status,)
+                    )
+                    for world in self._tested(node.item, worlds)
                 )
             case Group():
-                return frozenset(world._replace(ended=False) for world in self.run(node.item, worlds))
+                return frozenset(
+                    world._replace(ended=False, parts=()) for world in self.run(node.item, worlds)
+                )
             case Branch():
                 return self._branch(node, worlds)
             case Loose():
@@ -125,23 +137,28 @@ class Line:
 
     def _command(self, node: Command, worlds: Worlds) -> Worlds:
         if node.script is not None:
-            return self.run(node.script, worlds)
+            tested, self.tested = self.tested, 0  # a shell of its own
+            worlds = self.run(node.script, worlds)
+            self.tested = tested
+            return worlds
         for inner in node.inner:
             worlds = self.run(inner, worlds) if not node.words else self._anything(inner, worlds)
         if not node.words:  # an assignment has the status of what it substitutes, else zero
             return frozenset(
-                self._assigned(node, world if node.inner else world._replace(status=ZERO), world.status)
+                self._assigned(node, world if node.inner else world._replace(status=ZERO), world)
                 for world in worlds
             )
         if node.at in self.places:
             return self._check(node, worlds)
-        return frozenset(after for world in worlds for after in self._plain(node, world))
+        return frozenset(after._replace(parts=()) for world in worlds for after in self._plain(node, world))
 
     def _check(self, node: Command, worlds: Worlds) -> Worlds:
         index = self.places[node.at]
         bad = index if node.exact else OTHER
         return frozenset(
-            world._replace(checks=(*world.checks[:index], how, *world.checks[index + 1 :]), status=status)
+            world._replace(
+                checks=(*world.checks[:index], how, *world.checks[index + 1 :]), status=status, parts=()
+            )
             for world in worlds
             for how, status in ((GOOD, ZERO), (BAD, bad))
         )
@@ -168,13 +185,13 @@ class Line:
             return (OTHER if int(words[1]) % 256 else ZERO,)
         return (ZERO, OTHER)
 
-    def _assigned(self, node: Command, world: World, before: int) -> World:
+    def _assigned(self, node: Command, world: World, before: World) -> World:
         for pair in node.env:
             name, _, value = pair.partition("=")
-            known = status_of(value.strip("\"'"), world._replace(status=before))
+            known = status_of(value.strip("\"'"), before)
             if known is not None:
                 world = world.keeping(name, known)
-        return world
+        return world._replace(parts=())
 
     def _showing(self, node: Command, world: World) -> World:
         """Remember what an ``echo`` prints of a status, or that its words were reached."""
@@ -194,35 +211,56 @@ class Line:
     def _sequence(self, node: Sequence, worlds: Worlds) -> Worlds:
         for item, strict in zip(node.items, node.strict, strict=True):
             worlds = self.run(item, worlds)
-            if strict:
-                # `set -e` passes over what && and || have tested: there both ways stay open.
-                ended = frozenset(w._replace(ended=True) for w in worlds if w.status != ZERO)
-                stays = (
-                    worlds
-                    if isinstance(item, Chain)
-                    else frozenset(
-                        w for w in worlds if w.status == ZERO or w.ended or isinstance(item, Negated)
-                    )
-                )
-                worlds = ended | stays
+            if not strict or isinstance(item, Negated):
+                continue
+            ended = frozenset(w._replace(ended=True) for w in worlds if w.status != ZERO)
+            # `set -e` passes over what && and || and `if` have tested, shells differ on how deep:
+            # there both ways stay open.
+            sure = isinstance(item, Command | Pipeline | Group) and not self.tested
+            worlds = ended | (frozenset(w for w in worlds if w.status == ZERO or w.ended) if sure else worlds)
         return worlds
 
+    def _tested(self, node: Node, worlds: Worlds) -> Worlds:
+        """Run a node whose status is asked for: whether ``set -e`` holds in it is open."""
+        self.tested += 1
+        try:
+            return self.run(node, worlds)
+        finally:
+            self.tested -= 1
+
     def _chain(self, node: Chain, worlds: Worlds) -> Worlds:
-        left = self.run(node.left, worlds)
+        left = self._tested(node.left, worlds)
         goes_on = frozenset(w for w in left if not w.ended and (w.status == ZERO) == (node.op == "&&"))
         return (left - goes_on) | self.run(node.right, goes_on)
 
     def _pipeline(self, node: Pipeline, worlds: Worlds) -> Worlds:
-        name = "PIPE {}".format
-        for index, item in enumerate(node.items):
-            after = self.run(item, worlds)
-            worlds = frozenset(w._replace(ended=False).keeping(name(index), w.status) for w in after)
-        if node.pipefail:
-            worlds = frozenset(w._replace(status=_rightmost(w, len(node.items))) for w in worlds)
-        return worlds
+        return frozenset().union(
+            *(
+                self._piped(node, frozenset(w for w in worlds if w.status == before), before)
+                for before in {w.status for w in worlds}
+            )
+        )
+
+    def _piped(self, node: Pipeline, worlds: Worlds, before: int) -> Worlds:
+        """The pipeline from worlds of one status, which each of its parts sees as ``$?``."""
+        # By the status so far (with pipefail the last nonzero one counts, else only the last) and,
+        # where the line asks for them, by the parts' own statuses.
+        so_far: dict[tuple[int, tuple[int, ...]], set[World]] = {(ZERO, ()): set(worlds)}
+        for item in node.items:
+            after: dict[tuple[int, tuple[int, ...]], set[World]] = {}
+            for (status, parts), going in so_far.items():
+                for world in self.run(item, frozenset(w._replace(status=before) for w in going)):
+                    counts = world.status != ZERO or not node.pipefail
+                    known = (*parts, world.status)[:MAX_PARTS] if self.parts else ()
+                    key = (world.status if counts else status, known)
+                    after.setdefault(key, set()).add(world._replace(ended=False))
+            so_far = after
+        return frozenset(
+            w._replace(status=status, parts=parts) for (status, parts), ends in so_far.items() for w in ends
+        )
 
     def _branch(self, node: Branch, worlds: Worlds) -> Worlds:
-        tested = self.run(node.condition, worlds)
+        tested = self._tested(node.condition, worlds)
         yes = frozenset(w for w in tested if not w.ended and w.status == ZERO)
         no = frozenset(w for w in tested if not w.ended and w.status != ZERO)
         other = (
@@ -244,12 +282,6 @@ class Line:
                 )
         statuses = (ZERO,) if zero else (ZERO, OTHER)
         return frozenset(w._replace(status=s, kept=()) for w in worlds for s in statuses)
-
-
-def _rightmost(world: World, count: int) -> int:
-    kept = dict(world.kept)
-    parts = [kept.get(f"PIPE {index}", ZERO) for index in range(count)]
-    return next((status for status in reversed(parts) if status != ZERO), ZERO)
 
 
 def places(node: Node) -> Iterable[int]:
@@ -282,7 +314,8 @@ def status_of(word: str, world: World) -> int | None:
     if _LAST_STATUS.fullmatch(word):
         return world.status
     if match := _PART_STATUS.fullmatch(word):
-        return kept.get(f"PIPE {match[1]}", world.status if match[1] == "0" else None)
+        parts = world.parts or (world.status,)
+        return parts[int(match[1])] if int(match[1]) < len(parts) else None
     if match := _NAMED_STATUS.fullmatch(word):
         return kept.get(match[1] or match[2])
     return None
@@ -297,3 +330,27 @@ def _line_pattern(text: str, match: re.Match[str]) -> re.Pattern[str]:
 
     before, after = literal(text[: match.start()]), literal(text[match.end() :])
     return re.compile(rf"^{before}(\d{{1,3}}){after}[ \t\r]*$", re.MULTILINE)
+
+
+def printed(line: Line, output: Iterable[str]) -> list[tuple[Shown, str, int | None]]:
+    """What an output shows of the echoes of a line that was run: each with its text and its number.
+
+    Only what is certain: a text that several echoes could have printed, or that stands there more
+    often than there are such echoes, tells nothing.
+    """
+    texts = [
+        (text, found) for text in output if (found := [s for s in line.shown.values() if s.line.match(text)])
+    ]
+    certain: list[tuple[Shown, str, int | None]] = []
+    for shown in line.shown.values():
+        alike = [one for one in line.shown.values() if one.line.pattern == shown.line.pattern]
+        mine = [text for text, found in texts if shown in found]
+        if len(mine) != len(alike) or any(len(found) > len(alike) for text, found in texts if shown in found):
+            continue
+        if shown.status:  # as many lines as echoes of one form: they were printed in order
+            text = mine[sorted(one.at for one in alike).index(shown.at)]
+            match = shown.line.match(text)
+            certain.append((shown, text, int(match[1]) if match else None))
+        elif len(alike) == 1:
+            certain.append((shown, mine[0], None))
+    return certain

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.events import Scope
 from loopbook.evidence.closing_table import CLOSINGS, NEVER_STARTED
 from loopbook.evidence.runner_table import NAMES, NEVER, OPTIONS, RUNNERS, VOID
 from loopbook.evidence.runners import (
@@ -24,7 +25,6 @@ from loopbook.evidence.runners import (
 )
 from loopbook.evidence.shell import parse
 from loopbook.evidence.wrappers import unfolded
-from loopbook.events import Scope
 
 
 def kind(line: str) -> str:
@@ -198,37 +198,46 @@ def test_common_runners_are_known_however_they_are_called(row: str) -> None:
 
 
 NONE = """
-ls -la | cd x | git status | git commit -m pytest | mkdir -p a | rm -rf build | cp a b | grep -rn pytest . | find . -name a
-echo npm test | printf pytest | cat pytest.ini | head -5 test.log | npm install | npm ci | pip install pytest | uv sync
-yarn | yarn add jest | pnpm i | cargo add x | go mod tidy | mix deps.get | bundle install | composer install | poetry install
-pytest --help | pytest --version | pytest --collect-only -q | jest --listTests | vitest list | go test -list . | ctest -N
-playwright test --list | make -n test | xcodebuild -list | tsc --init | rspec --dry-run | cargo test -- --list | tox -l
-black . | ruff format . | prettier --write . | cargo fmt | mix format | gofmt -w . | ./run_tests.sh --help | test -f pytest.ini
-sudo ls | timeout 5 tail -f log | which pytest | command -v pytest | docker ps | docker logs web | gh run view --log | curl -s x
-[ -d x ] | sed -n 1,5p a_test.py | awk /FAIL/ log | /usr/bin/cat test.log | export CI=1 | source .venv/bin/activate
+ls -la | cd x | git status | git commit -m pytest | mkdir -p a | rm -rf build | cp a b | grep -rn pytest .
+find . -name a | echo npm test | printf pytest | cat pytest.ini | head -5 test.log | npm install | npm ci
+pip install pytest | uv sync | yarn | yarn add jest | pnpm i | cargo add x | go mod tidy | mix deps.get
+bundle install | composer install | poetry install | pytest --help | pytest --version
+pytest --collect-only -q | jest --listTests | vitest list | go test -list . | ctest -N
+playwright test --list | make -n test | xcodebuild -list | tsc --init | rspec --dry-run
+cargo test -- --list | tox -l | black . | ruff format . | prettier --write . | cargo fmt | mix format
+gofmt -w . | ./run_tests.sh --help | test -f pytest.ini | sudo ls | timeout 5 tail -f log | which pytest
+command -v pytest | docker ps | docker logs web | gh run view --log | curl -s x | [ -d x ]
+sed -n 1,5p a_test.py | awk /FAIL/ log | /usr/bin/cat test.log | export CI=1 | source .venv/bin/activate
 """
 
 
-@pytest.mark.parametrize("line", [part.strip() for row in NONE.strip().splitlines() for part in row.split(" | ")])
+@pytest.mark.parametrize(
+    "line", [part.strip() for row in NONE.strip().splitlines() for part in row.split(" | ")]
+)
 def test_what_is_known_to_be_no_check_is_said_to_be_none(line: str) -> None:
     assert kind(line) == "no"
 
 
 UNSURE = """
-./deploy.sh | python run_tests.py | python -c "print(1)" | node script.js | bash run.sh | ./test | bin/test | make docs
-make sure | make install-test-deps | npm run test:watch | npm run dev | docker run x pytest | find . -exec pytest {} +
-git bisect run pytest | ssh host pytest | mix quality | rake | gradle | hatch run serve | $RUNNER -q | NPM TEST | just
+./deploy.sh | python run_tests.py | python -c "print(1)" | node script.js | bash run.sh | ./test
+bin/test | make docs | make sure | make install-test-deps | npm run test:watch | npm run dev
+docker run x pytest | find . -exec pytest {} + | git bisect run pytest | ssh host pytest | mix quality
+rake | gradle | hatch run serve | $RUNNER -q | NPM TEST | just
 """
 
 
-@pytest.mark.parametrize("line", [part.strip() for row in UNSURE.strip().splitlines() for part in row.split(" | ")])
+@pytest.mark.parametrize(
+    "line", [part.strip() for row in UNSURE.strip().splitlines() for part in row.split(" | ")]
+)
 def test_what_may_run_anything_is_unsure(line: str) -> None:
     assert kind(line) == "unsure"
 
 
 def test_only_well_known_programs_only_read() -> None:
-    assert only_reads((("cat", "log"),)) and only_reads((("sudo", "tail", "x"), ("tail", "x")))
-    assert not only_reads((("./cat", "log"),)) and not only_reads(((),))
+    assert only_reads((("cat", "log"),))
+    assert only_reads((("sudo", "tail", "x"), ("tail", "x")))
+    assert not only_reads((("./cat", "log"),))
+    assert not only_reads(((),))
     assert not only_reads(unfolded(("hatch", "run", "cat"))[0])
 
 
@@ -236,11 +245,24 @@ def test_only_well_known_programs_only_read() -> None:
 
 SAMPLES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "pytest": (
-        ("===== 3 passed in 0.45s =====", "3 passed, 1 skipped, 2 warnings in 61.2s (0:01:01)", "1 xfailed in 0.1s"),
-        ("== 1 failed, 3 passed in 0.1s ==", "1 error in 0.2s", "2 failed, 1 error in 3.00s",
-         "FAIL Required test coverage of 90% not reached. Total coverage: 81.20%",
-         "!!!!!!!!!! Interrupted: 1 error during collection !!!!!!!!!!"),
-        ("no tests ran in 0.01s", "5 deselected in 0.02s", "3 skipped in 0.1s", "== no tests ran in 0.00s =="),
+        (
+            "===== 3 passed in 0.45s =====",
+            "3 passed, 1 skipped, 2 warnings in 61.2s (0:01:01)",
+            "1 xfailed in 0.1s",
+        ),
+        (
+            "== 1 failed, 3 passed in 0.1s ==",
+            "1 error in 0.2s",
+            "2 failed, 1 error in 3.00s",
+            "FAIL Required test coverage of 90% not reached. Total coverage: 81.20%",
+            "!!!!!!!!!! Interrupted: 1 error during collection !!!!!!!!!!",
+        ),
+        (
+            "no tests ran in 0.01s",
+            "5 deselected in 0.02s",
+            "3 skipped in 0.1s",
+            "== no tests ran in 0.00s ==",
+        ),
     ),
     "unittest": (
         ("Ran 3 tests in 0.001s\n\nOK", "Ran 3 tests in 0.001s\n\nOK (skipped=1)"),
@@ -255,126 +277,290 @@ SAMPLES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "doctest": ((), ("***Test Failed*** 2 failures.",), ()),
     "vitest": (
         (" Test Files  1 passed (1)\n      Tests  3 passed (3)", "      Tests  3 passed | 1 skipped (4)"),
-        (" Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 8 passed (9)", "     Errors  1 error",
-         "ERROR: Coverage for lines (52%) does not meet global threshold (80%)"),
+        (
+            " Test Files  1 failed | 2 passed (3)\n      Tests  1 failed | 8 passed (9)",
+            "     Errors  1 error",
+            "ERROR: Coverage for lines (52%) does not meet global threshold (80%)",
+        ),
         ("No test files found, exiting with code 1", "      Tests  no tests"),
     ),
     "jest": (
         ("Test Suites: 1 passed, 1 total\nTests:       3 passed, 3 total",),
-        ("Test Suites: 1 failed, 1 total\nTests:       1 failed, 2 passed, 3 total",
-         'Jest: "global" coverage threshold for lines (80%) not met: 52%'),
+        (
+            "Test Suites: 1 failed, 1 total\nTests:       1 failed, 2 passed, 3 total",
+            'Jest: "global" coverage threshold for lines (80%) not met: 52%',
+        ),
         ("No tests found, exiting with code 1", "Tests:       3 skipped, 3 total"),
     ),
     "mocha": (("  3 passing (12ms)",), ("  3 passing (12ms)\n  1 failing",), ("  0 passing (1ms)",)),
-    "node-test": (("# tests 3\n# pass 3\n# fail 0", "ℹ pass 3\nℹ fail 0"), ("# pass 2\n# fail 1",), ("# pass 0\n# fail 0",)),
+    "node-test": (
+        ("# tests 3\n# pass 3\n# fail 0", "ℹ pass 3\nℹ fail 0"),
+        ("# pass 2\n# fail 1",),
+        ("# pass 0\n# fail 0",),
+    ),
     "tap": (("# pass  5", "# pass 5/5"), ("# pass  4\n# fail  1",), ()),
-    "ava": (("  3 tests passed",), ("  2 tests passed\n  1 test failed", "  1 uncaught exception"),
-            ("  ✘ Couldn't find any files to test",)),
-    "playwright": (("  12 passed (3.4s)", "12 passed"), ("  1 failed\n  11 passed (3.4s)",), ("Error: No tests found",)),
+    "ava": (
+        ("  3 tests passed",),
+        ("  2 tests passed\n  1 test failed", "  1 uncaught exception"),
+        ("  ✘ Couldn't find any files to test",),
+    ),
+    "playwright": (
+        ("  12 passed (3.4s)", "12 passed"),
+        ("  1 failed\n  11 passed (3.4s)",),
+        ("Error: No tests found",),
+    ),
     "cypress": (("    ✔  All specs passed!      00:03",), ("    ✖  1 of 2 failed (50%)",), ()),
-    "deno": (("ok | 3 passed | 0 failed (12ms)",), ("FAILED | 2 passed | 1 failed (12ms)",), ("ok | 0 passed | 0 failed (2ms)",)),
-    "bun": ((" 3 pass\n 0 fail\nRan 3 tests across 1 file. [8.00ms]",), (" 2 pass\n 1 fail",), (" 0 pass\n 0 fail",)),
+    "deno": (
+        ("ok | 3 passed | 0 failed (12ms)",),
+        ("FAILED | 2 passed | 1 failed (12ms)",),
+        ("ok | 0 passed | 0 failed (2ms)",),
+    ),
+    "bun": (
+        (" 3 pass\n 0 fail\nRan 3 tests across 1 file. [8.00ms]",),
+        (" 2 pass\n 1 fail",),
+        (" 0 pass\n 0 fail",),
+    ),
     "go": (
         ("ok  \texample.com/a\t0.012s", "?   \ta\t[no test files]\nok  \tb\t(cached)"),
-        ("--- FAIL: TestX (0.00s)\nFAIL\nFAIL\texample.com/a\t0.01s", "FAIL\ta [build failed]",
-         "ok  \ta\t0.1s\nFAIL\tb\t0.2s"),
+        (
+            "--- FAIL: TestX (0.00s)\nFAIL\nFAIL\texample.com/a\t0.01s",
+            "FAIL\ta [build failed]",
+            "ok  \ta\t0.1s\nFAIL\tb\t0.2s",
+        ),
         ("?   \texample.com/a\t[no test files]", "ok  \ta\t0.1s [no tests to run]"),
     ),
-    "gotestsum": (("DONE 12 tests in 1.201s",), ("DONE 12 tests, 1 failure in 1.201s",), ("DONE 0 tests in 0.1s",)),
-    "ginkgo": (("SUCCESS! -- 3 Passed | 0 Failed | 0 Pending",), ("FAIL! -- 2 Passed | 1 Failed | 0 Pending",), ()),
+    "gotestsum": (
+        ("DONE 12 tests in 1.201s",),
+        ("DONE 12 tests, 1 failure in 1.201s",),
+        ("DONE 0 tests in 0.1s",),
+    ),
+    "ginkgo": (
+        ("SUCCESS! -- 3 Passed | 0 Failed | 0 Pending",),
+        ("FAIL! -- 2 Passed | 1 Failed | 0 Pending",),
+        (),
+    ),
     "cargo": (
-        ("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
-         "test result: ok. 0 passed; 0 failed; 0 ignored",),
-        ("test result: FAILED. 2 passed; 1 failed; 0 ignored", "error: could not compile `a` (lib) due to 1 previous error",
-         "error: test failed, to rerun pass `--lib`"),
+        ("test result: ok. 3 passed; 0 failed; 0 ignored\n\ntest result: ok. 0 passed; 0 failed; 0 ignored",),
+        (
+            "test result: FAILED. 2 passed; 1 failed; 0 ignored",
+            "error: could not compile `a` (lib) due to 1 previous error",
+            "error: test failed, to rerun pass `--lib`",
+        ),
         ("test result: ok. 0 passed; 0 failed; 0 ignored",),
     ),
-    "nextest": (("     Summary [   0.012s] 3 tests run: 3 passed, 0 skipped",),
-                ("     Summary [   0.012s] 3/9 tests run: 2 passed, 1 failed, 0 skipped",), ()),
+    "nextest": (
+        ("     Summary [   0.012s] 3 tests run: 3 passed, 0 skipped",),
+        ("     Summary [   0.012s] 3/9 tests run: 2 passed, 1 failed, 0 skipped",),
+        (),
+    ),
     "maven": (
         ("[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS",),
-        ("[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 0", "[ERROR] COMPILATION ERROR :", "[INFO] BUILD FAILURE"),
+        (
+            "[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 0",
+            "[ERROR] COMPILATION ERROR :",
+            "[INFO] BUILD FAILURE",
+        ),
         ("[INFO] No tests to run.\n[INFO] BUILD SUCCESS",),
     ),
     "ant": ((), ("BUILD FAILED",), ()),
     "gradle": (("BUILD SUCCESSFUL in 3s",), ("3 tests completed, 1 failed\nBUILD FAILED in 3s",), ()),
-    "sbt": (("[info] Passed: Total 3, Failed 0, Errors 0, Passed 3",), ("[error] Failed: Total 3, Failed 1, Errors 0",), ()),
+    "sbt": (
+        ("[info] Passed: Total 3, Failed 0, Errors 0, Passed 3",),
+        ("[error] Failed: Total 3, Failed 1, Errors 0",),
+        (),
+    ),
     "clojure": (("0 failures, 0 errors.",), ("1 failures, 0 errors.",), ()),
-    "rspec": (("3 examples, 0 failures", "3 examples, 0 failures, 1 pending"),
-              ("3 examples, 1 failure", "0 examples, 0 failures, 1 error occurred outside of examples"), ("0 examples, 0 failures",)),
-    "minitest": (("3 runs, 5 assertions, 0 failures, 0 errors, 0 skips",), ("3 runs, 5 assertions, 1 failures, 0 errors, 0 skips",),
-                 ("0 runs, 0 assertions, 0 failures, 0 errors, 0 skips",)),
+    "rspec": (
+        ("3 examples, 0 failures", "3 examples, 0 failures, 1 pending"),
+        ("3 examples, 1 failure", "0 examples, 0 failures, 1 error occurred outside of examples"),
+        ("0 examples, 0 failures",),
+    ),
+    "minitest": (
+        ("3 runs, 5 assertions, 0 failures, 0 errors, 0 skips",),
+        ("3 runs, 5 assertions, 1 failures, 0 errors, 0 skips",),
+        ("0 runs, 0 assertions, 0 failures, 0 errors, 0 skips",),
+    ),
     "cucumber": (("3 scenarios (3 passed)",), ("3 scenarios (1 failed, 2 passed)",), ()),
-    "phpunit": (("OK (3 tests, 5 assertions)", "OK, but there were issues!\nTests: 3, Assertions: 5, Skipped: 1."),
-                ("FAILURES!\nTests: 3, Assertions: 5, Failures: 1.",), ("No tests executed!",)),
-    "pest": (("  Tests:    3 passed (5 assertions)",), ("  Tests:    1 failed, 2 passed (5 assertions)",), ()),
+    "phpunit": (
+        ("OK (3 tests, 5 assertions)", "OK, but there were issues!\nTests: 3, Assertions: 5, Skipped: 1."),
+        ("FAILURES!\nTests: 3, Assertions: 5, Failures: 1.",),
+        ("No tests executed!",),
+    ),
+    "pest": (
+        ("  Tests:    3 passed (5 assertions)",),
+        ("  Tests:    1 failed, 2 passed (5 assertions)",),
+        (),
+    ),
     "dotnet": (
-        ("Passed!  - Failed:     0, Passed:     3, Skipped:     0, Total:     3", "Test summary: total: 3, failed: 0, succeeded: 3"),
+        (
+            "Passed!  - Failed:     0, Passed:     3, Skipped:     0, Total:     3",
+            "Test summary: total: 3, failed: 0, succeeded: 3",
+        ),
         ("Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3", "Test Run Failed."),
         ("No test is available in /a/b.dll. Make sure that test discoverer is registered",),
     ),
-    "ctest": (("100% tests passed, 0 tests failed out of 3",), ("67% tests passed, 1 tests failed out of 3",), ("No tests were found!!!",)),
-    "meson": (("Ok:                 3\nFail:               0",), ("Ok:                 2\nFail:               1",), ()),
+    "ctest": (
+        ("100% tests passed, 0 tests failed out of 3",),
+        ("67% tests passed, 1 tests failed out of 3",),
+        ("No tests were found!!!",),
+    ),
+    "meson": (
+        ("Ok:                 3\nFail:               0",),
+        ("Ok:                 2\nFail:               1",),
+        (),
+    ),
     "mix": (
         ("14 doctests, 73 tests, 0 failures", "5 tests, 0 failures, 2 excluded", "2 doctests, 0 failures"),
-        ("5 tests, 4 failures", "1 property, 3 tests, 1 failure", "== Compilation error in file test/a_test.exs =="),
+        (
+            "5 tests, 4 failures",
+            "1 property, 3 tests, 1 failure",
+            "== Compilation error in file test/a_test.exs ==",
+        ),
         ("0 failures\n0 tests, 0 failures", "5 tests, 0 failures (5 excluded)", "There are no tests to run"),
     ),
-    "rebar3": (("Finished in 0.1 seconds\n3 tests, 0 failures", "  All 3 tests passed."), ("3 tests, 1 failures",), ()),
+    "rebar3": (
+        ("Finished in 0.1 seconds\n3 tests, 0 failures", "  All 3 tests passed."),
+        ("3 tests, 1 failures",),
+        (),
+    ),
     "gleam": (("3 tests, no failures",), ("3 tests, 1 failures",), ()),
     "swift": (
-        ("Executed 3 tests, with 0 failures (0 unexpected) in 0.01 (0.02) seconds", "✔ Test run with 3 tests passed after 0.01 seconds."),
-        ("Executed 3 tests, with 1 failure (0 unexpected) in 0.01", "✘ Test run with 3 tests failed after 0.01 seconds with 1 issue.",
-         "** TEST FAILED **"),
+        (
+            "Executed 3 tests, with 0 failures (0 unexpected) in 0.01 (0.02) seconds",
+            "✔ Test run with 3 tests passed after 0.01 seconds.",
+        ),
+        (
+            "Executed 3 tests, with 1 failure (0 unexpected) in 0.01",
+            "✘ Test run with 3 tests failed after 0.01 seconds with 1 issue.",
+            "** TEST FAILED **",
+        ),
         ("Executed 0 tests, with 0 failures (0 unexpected) in 0.0",),
     ),
     "dart": (("00:01 +3: All tests passed!",), ("00:01 +2 -1: Some tests failed.",), ("No tests ran.",)),
-    "bazel": (("Executed 1 out of 3 tests: 3 tests pass.",), ("Executed 3 out of 3 tests: 2 tests pass and 1 fails locally.",), ()),
-    "prove": (("Files=2, Tests=9,  1 wallclock secs\nResult: PASS",), ("Result: FAIL",), ("Result: NOTESTS",)),
+    "bazel": (
+        ("Executed 1 out of 3 tests: 3 tests pass.",),
+        ("Executed 3 out of 3 tests: 2 tests pass and 1 fails locally.",),
+        (),
+    ),
+    "prove": (
+        ("Files=2, Tests=9,  1 wallclock secs\nResult: PASS",),
+        ("Result: FAIL",),
+        ("Result: NOTESTS",),
+    ),
     "bats": (("3 tests, 0 failures",), ("3 tests, 1 failure",), ()),
     "zig": (("All 3 tests passed.",), ("2 passed; 0 skipped; 1 failed.",), ()),
     "hspec": (("3 examples, 0 failures",), ("3 examples, 1 failure",), ()),
     "cabal": (("1 of 1 test suites (1 of 1 test cases) passed.",), ("Test suite a: FAIL",), ()),
-    "forge": (("Ran 2 test suites in 1.2s: 9 tests passed, 0 failed, 0 skipped",), ("Suite result: FAILED. 2 passed; 1 failed",), ()),
+    "forge": (
+        ("Ran 2 test suites in 1.2s: 9 tests passed, 0 failed, 0 skipped",),
+        ("Suite result: FAILED. 2 passed; 1 failed",),
+        (),
+    ),
     "counts": (("12 passed, 0 failed", "3 tests passed."), ("2 passed, 1 failed",), ("0 passed, 0 failed",)),
-    "mypy": (("Success: no issues found in 5 source files",),
-             ("Found 2 errors in 1 file (checked 5 source files)", "Found 1 error in 1 file (errors prevented further checking)"), ()),
+    "mypy": (
+        ("Success: no issues found in 5 source files",),
+        (
+            "Found 2 errors in 1 file (checked 5 source files)",
+            "Found 1 error in 1 file (errors prevented further checking)",
+        ),
+        (),
+    ),
     "pyright": (("0 errors, 0 warnings, 0 informations",), ("2 errors, 0 warnings, 0 informations",), ()),
     "ty": (("All checks passed!",), ("Found 5 diagnostics",), ()),
-    "tsc": (("Found 0 errors. Watching for file changes.",),
-            ("src/a.ts(1,7): error TS2322: Type 'x' is not assignable", "Found 2 errors in the same file, starting at: src/a.ts:1"), ()),
-    "svelte-check": (("svelte-check found 0 errors and 0 warnings",), ("svelte-check found 2 errors and 0 warnings",), ()),
+    "tsc": (
+        ("Found 0 errors. Watching for file changes.",),
+        (
+            "src/a.ts(1,7): error TS2322: Type 'x' is not assignable",
+            "Found 2 errors in the same file, starting at: src/a.ts:1",
+        ),
+        (),
+    ),
+    "svelte-check": (
+        ("svelte-check found 0 errors and 0 warnings",),
+        ("svelte-check found 2 errors and 0 warnings",),
+        (),
+    ),
     "dialyzer": (("done (passed successfully)",), ("done (warnings were emitted)",), ()),
     "phpstan": ((" [OK] No errors",), (" [ERROR] Found 3 errors",), ()),
     "psalm": (("No errors found!",), ("3 errors found",), ()),
-    "ruff": (("All checks passed!", "Found 2 errors (2 fixed, 0 remaining)."),
-             ("Found 3 errors.", "Found 3 errors (1 fixed, 2 remaining)."), ()),
+    "ruff": (
+        ("All checks passed!", "Found 2 errors (2 fixed, 0 remaining)."),
+        ("Found 3 errors.", "Found 3 errors (1 fixed, 2 remaining)."),
+        (),
+    ),
     "flake8": ((), ("a.py:1:1: F401 'os' imported but unused",), ()),
     "pylint": ((), (), ("Your code has been rated at 9.50/10",)),
-    "pre-commit": (("ruff.....................................................Passed",), ("ruff....Failed",), ("ruff....(no files to check)Skipped",)),
-    "eslint": (("✖ 2 problems (0 errors, 2 warnings)",), ("✖ 2 problems (1 error, 1 warning)", "ESLint found too many warnings (maximum: 0)."), ()),
+    "pre-commit": (
+        ("ruff.....................................................Passed",),
+        ("ruff....Failed",),
+        ("ruff....(no files to check)Skipped",),
+    ),
+    "eslint": (
+        ("✖ 2 problems (0 errors, 2 warnings)",),
+        ("✖ 2 problems (1 error, 1 warning)", "ESLint found too many warnings (maximum: 0)."),
+        (),
+    ),
     "biome": (("Checked 5 files in 3ms. No fixes applied.",), ("Found 2 errors.",), ()),
     "oxlint": (("Found 1 warning and 0 errors.",), ("Found 0 warnings and 2 errors.",), ()),
     "stylelint": (("✖ 2 problems (0 errors, 2 warnings)",), ("✖ 2 problems (2 errors, 0 warnings)",), ()),
     "golangci-lint": (("0 issues.",), ("3 issues:",), ()),
     "credo": (("326 mods/funs, found no issues.",), ("326 mods/funs, found 2 code readability issues.",), ()),
-    "rubocop": (("5 files inspected, no offenses detected",), ("5 files inspected, 2 offenses detected",), ()),
+    "rubocop": (
+        ("5 files inspected, no offenses detected",),
+        ("5 files inspected, 2 offenses detected",),
+        (),
+    ),
     "dart analyze": (("No issues found!",), ("3 issues found.",), ()),
-    "swift lint": (("Done linting! Found 2 violations, 0 serious in 9 files.",), ("Done linting! Found 2 violations, 1 serious in 9 files.",), ()),
-    "black": (("5 files would be left unchanged.",), ("1 file would be reformatted, 4 files would be left unchanged.",), ()),
-    "ruff format": (("5 files already formatted",), ("1 file would be reformatted, 4 files already formatted",), ()),
-    "prettier": (("All matched files use Prettier code style!",), ("[warn] Code style issues found in 2 files. Run Prettier with --write to fix.",), ()),
+    "swift lint": (
+        ("Done linting! Found 2 violations, 0 serious in 9 files.",),
+        ("Done linting! Found 2 violations, 1 serious in 9 files.",),
+        (),
+    ),
+    "black": (
+        ("5 files would be left unchanged.",),
+        ("1 file would be reformatted, 4 files would be left unchanged.",),
+        (),
+    ),
+    "ruff format": (
+        ("5 files already formatted",),
+        ("1 file would be reformatted, 4 files already formatted",),
+        (),
+    ),
+    "prettier": (
+        ("All matched files use Prettier code style!",),
+        ("[warn] Code style issues found in 2 files. Run Prettier with --write to fix.",),
+        (),
+    ),
     "mix format": ((), ("** (Mix) mix format failed due to --check-formatted.",), ()),
     "cargo fmt": ((), ("Diff in /a/src/lib.rs:1:",), ()),
-    "cargo-build": (("    Finished `dev` profile [unoptimized + debuginfo] target(s) in 0.10s",), ("error: could not compile `a` (bin)",), ()),
-    "mix-compile": (("Generated shop app",), ("== Compilation error in file lib/a.ex ==", "** (CompileError) lib/a.ex:3"), ()),
-    "dotnet-build": (("Build succeeded.\n    0 Error(s)", "Build succeeded in 2.1s"), ("Build FAILED.\n    2 Error(s)",), ()),
+    "cargo-build": (
+        ("    Finished `dev` profile [unoptimized + debuginfo] target(s) in 0.10s",),
+        ("error: could not compile `a` (bin)",),
+        (),
+    ),
+    "mix-compile": (
+        ("Generated shop app",),
+        ("== Compilation error in file lib/a.ex ==", "** (CompileError) lib/a.ex:3"),
+        (),
+    ),
+    "dotnet-build": (
+        ("Build succeeded.\n    0 Error(s)", "Build succeeded in 2.1s"),
+        ("Build FAILED.\n    2 Error(s)",),
+        (),
+    ),
     "xcodebuild": (("** BUILD SUCCEEDED **", "Build complete! (1.2s)"), ("** BUILD FAILED **",), ()),
     "make": ((), ("make: *** [Makefile:4: test] Error 2",), ()),
-    "script": ((), ("npm error Lifecycle script `test` failed with error:", "error Command failed with exit code 1."), ()),
-    "javascript build": (("✓ built in 1.20s", "webpack 5.90.0 compiled successfully in 900 ms"),
-                         ("webpack 5.90.0 compiled with 2 errors in 900 ms", "Failed to compile."), ()),
-}  # fmt: skip
+    "script": (
+        (),
+        ("npm error Lifecycle script `test` failed with error:", "error Command failed with exit code 1."),
+        (),
+    ),
+    "javascript build": (
+        ("✓ built in 1.20s", "webpack 5.90.0 compiled successfully in 900 ms"),
+        ("webpack 5.90.0 compiled with 2 errors in 900 ms", "Failed to compile."),
+        (),
+    ),
+}
 
 CASES = [
     (name, expected, sample)
@@ -384,11 +570,9 @@ CASES = [
 ]
 
 
-def named(name: str) -> tuple[object, ...]:
-    return tuple(row for row in CLOSINGS if row.name == name)
-
-
-@pytest.mark.parametrize(("name", "expected", "sample"), CASES, ids=[f"{n}-{e}-{s[:20]}" for n, e, s in CASES])
+@pytest.mark.parametrize(
+    ("name", "expected", "sample"), CASES, ids=[f"{n}-{e}-{s[:20]}" for n, e, s in CASES]
+)
 def test_a_runners_own_closing_lines_are_understood(name: str, expected: str, sample: str) -> None:
     rows = tuple(row for row in CLOSINGS if row.name == name and row.scope != "build") or tuple(
         row for row in CLOSINGS if row.name == name
@@ -402,9 +586,20 @@ def test_every_closing_row_has_samples() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["All tests passed", "All tests passed successfully.", "SUCCESS", "OK", "everything passed", "100% pass", "done",
-     "tests: ok", "✓ all green", "PASS: everything", "0 problems"],
-)  # fmt: skip
+    [
+        "All tests passed",
+        "All tests passed successfully.",
+        "SUCCESS",
+        "OK",
+        "everything passed",
+        "100% pass",
+        "done",
+        "tests: ok",
+        "✓ all green",
+        "PASS: everything",
+        "0 problems",
+    ],
+)
 def test_what_anybody_may_print_is_no_strong_closing_line(line: str) -> None:
     assert not [row for row in CLOSINGS if row.strong and row.line.match(line) and row.after is None]
 
@@ -434,7 +629,9 @@ def test_no_call_pattern_stands_twice() -> None:
     seen: dict[str, str] = {}
     for runner in RUNNERS:
         for call in runner.calls:
-            assert seen.setdefault(call, runner.scope) == runner.scope or runner.unless or "--no-run" in call, call
+            assert (
+                seen.setdefault(call, runner.scope) == runner.scope or runner.unless or "--no-run" in call
+            ), call
 
 
 UNBOUNDED = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\})(?![)}])")
@@ -443,13 +640,20 @@ UNBOUNDED = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\})(?![)}])")
 def test_no_pattern_of_the_tables_repeats_without_bound() -> None:
     for row in CLOSINGS:
         for pattern in (row.line, row.failed, row.passed, row.nothing):
-            bare = re.sub(r"\[[^\]]*\]|\\.", "x", pattern.pattern).replace("^=*", "").replace("=*$", "").replace(" ?s", "s")
+            bare = (
+                re.sub(r"\[[^\]]*\]|\\.", "x", pattern.pattern)
+                .replace("^=*", "")
+                .replace("=*$", "")
+                .replace(" ?s", "s")
+            )
             assert not UNBOUNDED.search(bare), pattern.pattern
     for name in NAMES.values():
         assert not UNBOUNDED.search(re.sub(r"\[[^\]]*\]|\\.", "x", name.pattern)), name.pattern
 
 
-@pytest.mark.parametrize("part", ["a", "1 ", "=", " ", "1 passed, ", "x.", "a:1:1: ", "FAILED (", ".", "\x1b[0m", "test-"])
+@pytest.mark.parametrize(
+    "part", ["a", "1 ", "=", " ", "1 passed, ", "x.", "a:1:1: ", "FAILED (", ".", "\x1b[0m", "test-"]
+)
 def test_a_megabyte_is_searched_at_once(part: str) -> None:
     text = part * (1_000_000 // len(part))
     start = time.process_time()
