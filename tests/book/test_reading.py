@@ -1,0 +1,79 @@
+"""Catching up: only what is new is read, and what is not right is named."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from loopbook.book import Book
+from loopbook.errors import (
+    DamagedEntry,
+)  # fmt: skip
+from loopbook.projections import EMPTY
+from tests.book.drafts import A, todo
+
+
+def test_must_5_catching_up_reads_only_what_is_new(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's repository would read everything since the first look, again and again."""
+    book.record(A, *(todo(f"t{n}") for n in range(50)))
+    book.state(A)
+    recorder = book._records.recorder
+    asked: list[tuple[object, int]] = []
+    select = recorder.select_events
+
+    def spy(stream: str, **bounds: int | None) -> object:
+        rows = select(stream, **bounds)  # type: ignore[arg-type]  # passed on as they came
+        asked.append((bounds["gt"], len(rows)))
+        return rows
+
+    monkeypatch.setattr(recorder, "select_events", spy)
+    book.state(A)
+    book.record(A, todo("new"))
+    book.state(A)
+    assert asked == [(50, 0), (51, 0)]
+
+
+def test_a_long_stream_is_read_in_pieces(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.record(A, *(todo(f"t{n}") for n in range(23)))
+    monkeypatch.setattr("loopbook.book.reading.CHUNK", 5)
+    assert [entry.seq for entry in book.entries(A, after=2)] == [*range(3, 24)]
+    book._places.clear()
+    assert book.state(A).version == 23
+
+
+def test_must_8_a_missing_version_is_damage_and_named(book: Book, other: Book) -> None:
+    """The library takes gaps."""
+    book.record(A, *(todo(f"t{n}") for n in range(5)))
+    with closing(sqlite3.connect(book.url.removeprefix("sqlite:///"))) as raw, raw:
+        raw.execute("DELETE FROM stored_events WHERE originator_id=? AND originator_version=3", (A,))
+    for read in (lambda: other.state(A), lambda: [*other.entries(A)]):
+        with pytest.raises(DamagedEntry, match="loop:a seq 3 cannot be read"):
+            read()
+
+
+def test_a_damaged_row_is_named_and_the_entries_before_it_are_read(book: Book, other: Book) -> None:
+    book.record(A, todo("t1"), todo("t2"))
+    with closing(sqlite3.connect(book.url.removeprefix("sqlite:///"))) as raw, raw:
+        raw.execute(
+            "UPDATE stored_events SET state=x'7b' WHERE originator_id=? AND originator_version=2", (A,)
+        )
+    read = other.entries(A)
+    assert next(read).seq == 1
+    with pytest.raises(DamagedEntry, match="loop:a seq 2"):
+        next(read)
+
+
+def test_only_so_many_states_are_kept(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loopbook.book.reading.CACHED", 3)
+    for n in range(10):
+        book.record(f"loop:l{n}", todo("t"))
+    assert len(book._places) == 3
+    assert all(book.state(f"loop:l{n}").version == 1 for n in range(10))
+
+
+def test_the_state_of_a_stream_that_is_not_there_is_empty(book: Book) -> None:
+    assert book.state("loop:none") == EMPTY
+    assert [*book.entries("loop:none")] == []
+    assert book.newest("loop:none", "task") is None
