@@ -16,7 +16,7 @@ import difflib
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
@@ -161,41 +161,51 @@ def load_settings(
     'sqlite:///a.db'
     """
     env = os.environ if environ is None else environ
-    home = home_folder(env)
-    here = Path.cwd()
-    values: dict[str, object] = {
-        "store": default_store(env, platform), "kinds_dir": None, "review_tier": "light", "checks": ()
-    }  # fmt: skip
-    origins = dict.fromkeys(values, "default")
-
+    home, here = home_folder(env), Path.cwd()
     user = config_folder(env, platform) / USER_FILE
-    for name, value in _read_all(_toml(user), Place(str(user), user.parent, home)):
-        values[name], origins[name] = value, str(user)
+    settled = _Settled(
+        {"store": default_store(env, platform), "kinds_dir": None, "review_tier": "light", "checks": ()}
+    )
+    settled.take(_toml(user), Place(str(user), user.parent, home))
     if file := project_file(project):
-        place = Place(str(file), file.parent, home)
-        for name, value in _read_all(_allowed(_toml(file), file, user), place):
-            joined = cast("Callable[[object, object], object]", SETTINGS[name].stricter)(values[name], value)
-            if joined != values[name]:
-                values[name], origins[name] = joined, str(file)
+        settled.tighten(_allowed(_toml(file), file, user), Place(str(file), file.parent, home))
     for name, row in SETTINGS.items():
         if row.variable and (raw := env.get(row.variable)):
-            values[name] = _read(name, raw, Place(f"${row.variable}", here, home))
-            origins[name] = f"${row.variable}"
+            settled.take({name: raw}, Place(f"${row.variable}", here, home))
     given = {name: raw for name, raw in (arguments or {}).items() if raw is not None}
-    for name, value in _read_all(given, Place("argument", here, home)):
-        values[name], origins[name] = value, "argument"
-    return Settings(
-        store=cast("str", values["store"]),
-        kinds_dir=cast("Path | None", values["kinds_dir"]),
-        review_tier=cast("Tier", values["review_tier"]),
-        checks=cast("tuple[FolderCheck, ...]", values["checks"]),
-        origins=origins,
-    )
+    settled.take(given, Place("argument", here, home))
+    return settled.settings()
 
 
-def _read_all(table: Mapping[str, object], place: Place) -> Iterator[tuple[str, object]]:
-    for name, raw in table.items():
-        yield name, _read(name, raw, place)
+class _Settled:
+    """The values as they stand after the layers taken so far."""
+
+    def __init__(self, defaults: dict[str, object]) -> None:
+        self.values = defaults
+        self.origins = dict.fromkeys(defaults, "default")
+
+    def take(self, table: Mapping[str, object], place: Place) -> None:
+        """A layer that wins over all before it."""
+        for name, raw in table.items():
+            self.values[name], self.origins[name] = _read(name, raw, place), place.origin
+
+    def tighten(self, table: Mapping[str, object], place: Place) -> None:
+        """A layer that counts only as far as it is stricter."""
+        for name, raw in table.items():
+            stricter = cast("Callable[[object, object], object]", SETTINGS[name].stricter)
+            joined = stricter(self.values[name], _read(name, raw, place))
+            if joined != self.values[name]:
+                self.values[name], self.origins[name] = joined, place.origin
+
+    def settings(self) -> Settings:
+        """The end of it."""
+        return Settings(
+            store=cast("str", self.values["store"]),
+            kinds_dir=cast("Path | None", self.values["kinds_dir"]),
+            review_tier=cast("Tier", self.values["review_tier"]),
+            checks=cast("tuple[FolderCheck, ...]", self.values["checks"]),
+            origins=self.origins,
+        )
 
 
 def _read(name: str, raw: object, place: Place) -> object:

@@ -16,7 +16,7 @@ import pytest
 
 from loopbook import errors
 from loopbook.cli import main, target
-from loopbook.cli.exits import BUG, EXIT_CODES, FOUND, INTERRUPTED, PIPE, STORE, USAGE, code_for, explain
+from loopbook.cli.exits import BUG, INTERRUPTED, PIPE, STORE, USAGE, code_for, explain
 from loopbook.errors import LoopbookError
 from tests.cli.conftest import Cli
 
@@ -188,12 +188,14 @@ def test_with_none_or_several_open_the_error_says_so(loop: Cli, monkeypatch: pyt
 # --- codes ----------------------------------------------------------------------------------------
 
 
-def test_every_error_of_loopbook_has_a_code_of_the_table() -> None:
-    codes = {row.code for row in EXIT_CODES}
-    for cls in vars(errors).values():
-        if isinstance(cls, type) and issubclass(cls, LoopbookError):
-            error = cls.__new__(cls)
-            assert code_for(error) in codes - {BUG, FOUND}
+def test_every_error_of_loopbook_is_the_callers_or_the_stores() -> None:
+    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, LoopbookError)]
+    stores: set[type[LoopbookError]] = {
+        c for c in classes if issubclass(c, errors.StoreError | errors.TranscriptUnreadable)
+    }
+    stores.add(errors.Stale)
+    for cls in classes:
+        assert code_for(cls.__new__(cls)) == (STORE if cls in stores else USAGE), cls
 
 
 def test_a_fault_of_loopbook_names_how_to_see_the_traceback(
