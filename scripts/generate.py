@@ -36,6 +36,43 @@ Generated from `specs/kinds/*.toml` by `scripts/generate.py`; edit those.
 A loop kind is data: phases in order, each with needs that evidence meets. The first phase with an unmet
 need is `next`. A dotted arrow shows what opens a phase again; a phase with a dashed border is there only
 in some loops. `continues` marks the phases to which an advisory lets the run go on.
+
+## A kind of your own
+
+A TOML file in your folder of kinds; `loopbook kinds check FILE` names what is wrong with one.
+
+```toml
+name = "release"
+title = "Cut a release"
+
+[[phase]]
+name = "agree"
+needs = [{ evidence = "decision", where = { decided_by = "user" }, after = "source", missing = "no yes" }]
+
+[[phase]]
+name = "verify"
+continues = true
+needs = [
+  { is = "verified", missing = "no passing check since the last change" },
+  { evidence = "check", where = { scope = ["lint", "types"] }, after = "change", missing = "no lint" },
+]
+
+[[phase]]
+name = "close"
+needs = [{ is = "closable" }]
+```
+
+| in a need | meaning |
+|---|---|
+| `evidence` | a type of evidence: change, check, review, decision, source or child_reported |
+| `where` | per field of that event the value it must have, or a list of which one will do |
+| `after` | it must follow the last event of this type; while there was none, any match counts |
+| `is` | instead of the three: `verified`, `reviewed`, `no_open_finding` or `closable` |
+| `missing` | the words an advisory prints while the need is unmet |
+
+The last phase is `close`, and it alone needs `closable`: no unit going on, no child out, no todo without a
+follow-up. `reviewed` asks nothing of a loop whose review tier is `none`, and `no_open_finding` asks only
+while a finding is open there; a phase of which no need asks anything is not there.
 """
 
 

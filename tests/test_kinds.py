@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,12 @@ def test_the_drawing_shows_what_opens_a_phase_again_and_what_is_there_only_somet
 def test_words_of_a_users_own_cannot_break_out_of_the_drawing() -> None:
     kind = parse(_own("""{ evidence = "check", where = { command = 'a"]<script> & b' }, missing = "x" }"""))
     assert "a#quot;]#lt;script#gt; #amp; b" in draw(kind)
+
+
+def test_the_example_of_the_page_is_a_kind() -> None:
+    page = (ROOT / "docs" / "kinds.md").read_text("utf-8")
+    (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert [phase.name for phase in parse(example).phases] == ["agree", "verify", "close"]
 
 
 def test_the_generated_page_is_fresh() -> None:
