@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopbook import events as e
+from loopbook.projections import position
 from loopbook.projections.state import ENDED_UNITS, Heard
 from loopbook.projections.units import going_on
 from tests.projections.books import book, change, on
@@ -39,6 +40,18 @@ def test_a_third_unit_takes_nothing() -> None:
     state = book(A, B, JUDGED, e.UnitAdded(unit="c", subject="module c"))
     assert state.loop.heard
     assert not state.units["a"].about.heard
+
+
+def test_a_unit_added_twice_starts_afresh_and_counts_once() -> None:
+    """No book of ours takes such an event; one from elsewhere may hold it."""
+    state = book(A, B, JUDGED, (change(), "a"))
+    again = on(state, A)
+    assert again.units_added == 2
+    assert position(again).since == position(state).since == 3
+    assert (position(state, "a").next, position(again, "a").next) == ("verify", "change")
+    assert not again.units["b"].about.heard
+    assert not again.units["a"].about.heard
+    assert on(book(A), A).units_added == 1
 
 
 def test_with_two_units_a_subject_hears_only_what_is_of_it() -> None:
