@@ -162,6 +162,7 @@ def _excluded(cls: type[Event]) -> set[str]:
     return {"type", "unit"} if shares_unit(cls) else {"type"}
 
 
+@lru_cache(maxsize=256)
 def shares_unit(cls: type[Event]) -> bool:
     """Whether events of this class name a unit themselves, which the envelope is then told."""
     return "unit" in cls.model_fields

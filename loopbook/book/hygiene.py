@@ -21,7 +21,7 @@ KEPT = 8_192
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_SCALAR = (int, float, type(None))
+_SCALARS = frozenset({int, float, bool, type(None)})
 
 
 class Hygiene:
@@ -51,7 +51,13 @@ class Hygiene:
         """The model with every text in it cleaned, those of unknown fields by their names too."""
         changed: dict[str, object] = {}
         for name, value in model.__dict__.items():
-            if not isinstance(value, _SCALAR) and (new := self.value(value)) is not value:
+            if value.__class__ is str:
+                new: object = self.text(value)
+            elif value.__class__ in _SCALARS:
+                continue
+            else:
+                new = self.value(value)
+            if new is not value:
                 changed[name] = new
         if extra := model.__pydantic_extra__:
             changed.update(cast("dict[str, object]", self.json(extra)))
