@@ -22,7 +22,7 @@ _END = r"(?![\w-])"
 _FILL = rf"(?:{_S}(?:{phrases.FILLERS})\b){{0,4}}"
 _TROUBLES = rf"(?:{phrases.TROUBLES}){_END}"
 _BE = rf"(?:{_S}(?:have|has|were|was|are|is|been|all|now|also)){{1,4}}"
-_PASSES = rf"(?:{phrases.PASSES}){_END}(?!{_S}{phrases.NOT_A_VERDICT})"
+_PASSES = rf"(?:{phrases.PASSES}){_END}(?!\s?/|{_S}-|{_S}{phrases.NOT_A_VERDICT})"
 _NO_TROUBLES = rf"(?:with{_S})?(?:{phrases.NONE_OF}){_S}(?:[\w-]{{1,20}}{_S}){{0,2}}?{_TROUBLES}"
 
 NOUN = re.compile(rf"(?<![\w/.@-])(?:{_named(phrases.SUBJECTS)}){_END}")
@@ -37,6 +37,10 @@ SAID_OF_IT = re.compile(
     rf"(?:{_S}\([^()\n]{{0,80}}\))?{_FILL}{_S}(?P<verdict>{_PASSES}"
     rf"|(?:{phrases.VERBS})(?:{_S}been)?{_FILL}{_S}(?:(?:{phrases.GOOD}){_END}|{_NO_TROUBLES}))"
 )
+PASSED_IT = re.compile(r"\b(?:passes|passed)\s{1,8}\Z")
+PASSED_AFTER = re.compile(
+    r"\s{0,8}(?:$|[,.;:)(!]|(?:and|or|now|with|without|in|on|again|after|cleanly|successfully)\b)"
+)
 CLEAN_BEFORE = re.compile(
     r"(?:^|[:,(]|\b(?:with|got|gives?|gave|had|has|have|is|was|now|and|yields?|produce[sd]?)\b)\W{0,8}"
     rf"(?:a{_S})?(?:fully{_S})?(?:clean|successful|green|passing){_S}$"
@@ -46,7 +50,7 @@ LABEL_BEFORE = re.compile(rf"[\W\d_x]{{0,16}}(?:[\w-]{{1,20}}{_S}){{0,3}}?")
 LABEL_AFTER = re.compile(
     rf"(?:{_S}\([^()\n]{{0,60}}\))?(?:{_S}(?:suite|status|results?))?\s{{0,8}}"
     rf"(?:(?:[:|=–—-]|->|→){{1,3}}\s{{0,8}}(?:[{phrases.CHECK_MARKS}]\s{{0,4}})?"
-    rf"(?:{phrases.LABEL_VERDICT}|(?:all{_S})?(?P<n>\d{{1,7}})\s?(?:/|of)\s?(?P<m>\d{{1,7}})"
+    rf"(?:{phrases.LABEL_VERDICT}|(?:all{_S})?(?P<n>\d{{1,7}})\s?(?:/|of)\s?(?P<m>\d{{1,7}})(?!\d)(?:{_S}(?:tests?{_S})?pass(?:ed|ing)?)?"
     rf"|(?:all{_S})?(?P<count>[1-9]\d{{0,6}}){_S}(?:tests?{_S})?pass(?:ed|ing)?)|[{phrases.CHECK_MARKS}])"
     rf"(?=\s{{0,8}}(?:$|[,.;|(){phrases.CHECK_MARKS}–—-]|(?:with|in|and|all)\b|\d))"
 )
@@ -85,6 +89,7 @@ NONE_FAILED = re.compile(
 )
 SOME_FAILED = re.compile(
     r"(?<![\w.])(?!0\b)\d{1,7}\s{1,4}(?:\w{1,12}\s{1,4}){0,2}(?:fail(?:s|ed|ing|ures?)?|errors?|errored)\b"
+    r"(?!\s{1,4}(?:tests?|specs?)\s{1,4}(?:now|all|pass|are|have)\b)"
 )
 PRONOUN = re.compile(
     rf"(?<![\w-])(?:they|these|those|both|everything|all(?:{_S}of{_S}(?:them|these|those))?(?:{_S}\d{{1,7}})?)"
@@ -100,9 +105,12 @@ EXCEPTION, FAILURE = map(re.compile, phrases.EXCEPTIONS)
 NO_EXCEPTION, OVER = re.compile(phrases.NO_EXCEPTION), re.compile(phrases.OVER)
 NEW_START = re.compile(r"\b(?:but|however|now that|because|since)\b")
 CLAUSE_END = re.compile(r"[,:()|–—]|\s-{1,2}\s|\b(?:and|so|while|which|where)\b")
+AND_ALSO = re.compile(r"\s{0,8}(?:,|&|\+|,?\s{0,8}(?:and|plus)\b)\s{0,8}(?:the\s{1,8})?")
+READS = re.compile(r"\s*(?:cat|grep|rg|ls|git|echo|rm|head|tail|less|vi|vim)\b")
+DETERMINED = re.compile(r"\s{1,8}(?:(?:all|both|the|every|our|its|full|of)\s{1,8}){0,4}")
 JOINED = re.compile(r"[\s,&|]*(?:and|or|as well as|plus)?[\s,]*(?:that\s+)?(?:then\s+)?")
 PLACE_AFTER = re.compile(
-    rf"{_S}(?:in|for|under)(?:{_S}(?!(?:{phrases.NOT_NARROWING}|total|all|a|my|our|general|full|now|this|these"
+    rf"{_S}(?:in|for|under)(?:{_S}(?!(?:{phrases.NOT_NARROWING}|total|under|less|about|all|a|my|our|general|full|now|this|these"
     r"|\d\S*)\b)[^\s,;:!?|()]{1,40}){1,3}"
 )
 AND_MORE = re.compile(r"\b(?:all|both|the)\s+(?:[\w-]{1,30},?\s+){1,4}and\s+\Z")

@@ -60,6 +60,7 @@ class _Phrase(NamedTuple):
     narrowed: str = ""  # what narrows it from behind
     counted: bool = False
     hedged: bool = False
+    behind: int | None = None  # where what follows begins, if not at the end
     spoken: bool = True  # not a label or a set phrase, so that a verb before it matters
 
 
@@ -92,7 +93,7 @@ def find_claims(text: str) -> tuple[Claim, ...]:
 def _command_subject(code: str) -> str | None:
     """The check that inline code names, if it is a command that is one."""
     found = patterns.NOUN.search(code)
-    if found is None or (" " in code[: found.start()].strip() and "run" not in code):
+    if found is None or patterns.READS.match(code) or len(code[: found.start()].split()) > 3:
         return None
     return found[0]
 
@@ -138,7 +139,7 @@ def _judged(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iterat
     """
     if text.rstrip("\"')] ").endswith("?"):
         return
-    found = [p for noun in nouns for p in _from_noun(text, noun)]
+    found = [p for noun in nouns for p in _from_noun(text, noun, nouns)]
     found += [*_troubles(text), *_counts(text, nouns, spoken_of), *_pronouns(text, nouns, spoken_of)]
     found += [_Phrase(m.start(), m.end(), "build") for m in patterns.BUILT.finditer(text)]
     blocked, end = False, 0
@@ -163,16 +164,19 @@ def _distinct(found: list[_Phrase], text: str) -> Iterator[_Phrase]:
         yield phrase
 
 
-def _from_noun(text: str, noun: _Noun) -> Iterator[_Phrase]:
+def _from_noun(text: str, noun: _Noun, nouns: list[_Noun]) -> Iterator[_Phrase]:
+    begin = _noun_begin(text, noun.start)
     said = patterns.SAID_OF_IT.match(text, noun.end)
-    if said:
+    if said and not _has_object(text, said.end(), nouns):
         narrowed, verdict = said["narrowed"] or "", said["verdict"]
         # "a test pass" is a thing, "tests for passing arguments" are not passing.
         if not (noun.word == "test" and verdict == "pass") and not (narrowed and verdict == "passing"):
             single = noun.word == "test"
-            yield _Phrase(
-                _noun_begin(text, noun.start), said.end(), noun.category, noun, narrowed, counted=single
-            )
+            yield _Phrase(begin, said.end(), noun.category, noun, narrowed, counted=single)
+            yield from _said_with(text, begin, nouns, said.end())
+    passed = patterns.PASSED_IT.search(text, max(0, begin - 20), begin)
+    if passed and patterns.PASSED_AFTER.match(text, noun.end):
+        yield _Phrase(passed.start(), noun.end, noun.category, noun)
     before = text[max(0, noun.start - 40) : noun.start]
     if patterns.CLEAN_BEFORE.search(before) and patterns.CLEAN_AFTER.match(text, noun.end):
         yield _Phrase(noun.start, noun.end, noun.category)
@@ -180,6 +184,21 @@ def _from_noun(text: str, noun: _Noun) -> Iterator[_Phrase]:
         yield _Phrase(_noun_begin(text, noun.start), noun.end, "tests", noun, spoken=False)
     if noun.start <= 80 and not patterns.SOME_FAILED.search(text):
         yield from _label(text, noun)
+
+
+def _said_with(text: str, begin: int, nouns: list[_Noun], behind: int) -> Iterator[_Phrase]:
+    """What the same is said of as of the noun at ``begin``: "lint, types and tests pass"."""
+    for other in reversed([noun for noun in nouns if noun.end <= begin]):
+        if not patterns.AND_ALSO.fullmatch(text, other.end, begin):
+            return
+        begin = _noun_begin(text, other.start)
+        yield _Phrase(begin, other.end, other.category, other, behind=behind)
+
+
+def _has_object(text: str, end: int, nouns: list[_Noun]) -> bool:
+    """Whether what passes, passes a check: "everything passes the type check"."""
+    follows = patterns.DETERMINED.match(text, end)
+    return follows is not None and any(noun.start == follows.end() for noun in nouns)
 
 
 def _label(text: str, noun: _Noun) -> Iterator[_Phrase]:
@@ -230,7 +249,7 @@ def _pronouns(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iter
         about = _last_spoken_of(nouns, m.start()) or spoken_of
         if about is None and "green" in m[0]:
             about = "checks"
-        if about:
+        if about and not _has_object(text, m.end(), nouns):
             yield _Phrase(m.start(), m.end(), about, counted=any(c.isdigit() for c in m[0]))
 
 
@@ -240,9 +259,9 @@ def _pronouns(text: str, nouns: list[_Noun], spoken_of: Category | None) -> Iter
 def _is_blocked(text: str, phrase: _Phrase) -> bool:
     left = text[max(0, phrase.start - _AROUND) : phrase.start]
     *_, left = (left, *(left[fresh.start() :] for fresh in patterns.NEW_START.finditer(left)))
-    if patterns.SENTENCE_BLOCKER.search(left) or patterns.BLOCKED_BEHIND.search(
-        text[phrase.end : phrase.end + _AROUND]
-    ):
+    behind = phrase.end if phrase.behind is None else phrase.behind
+    right = text[behind : behind + _AROUND]
+    if patterns.SENTENCE_BLOCKER.search(left) or patterns.BLOCKED_BEHIND.search(right):
         return True
     if phrase.noun and re.match(r"(?:\S+\s+)?0\s", text[phrase.start : phrase.noun.start]):
         return True  # none of them
@@ -286,13 +305,13 @@ def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> tuple
     subject = [
         text[at + w.start() : at + w.end()]
         for w in own
-        if w not in numbers and w not in hedges and w[0] not in phrases.WHOLE
+        if w not in numbers and w not in hedges and w[0].strip("(") not in phrases.WHOLE
     ]
     narrowed = phrase.narrowed
     if not narrowed and phrase.category == "tests":
         after = patterns.PLACE_AFTER.match(plain, phrase.end)
         narrowed = after[0] if after else ""
-    subject += [word for word in narrowed.split()[1:] if word not in phrases.WHOLE]
+    subject += [word for word in narrowed.split()[1:] if word.strip(".,") not in phrases.WHOLE]
     subject += _selectors(read, at + phrase.start, at + phrase.end)
     words = (word.strip("`*'\"().,") for word in subject)
     return (

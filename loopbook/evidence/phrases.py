@@ -40,12 +40,12 @@ SUBJECTS: Mapping[Category, str] = {
     "lint": (
         r"lint(?:ers?|ing|s)?(?: checks?| rules?| run| step)?|(?:es|ox|style|py|swift|kt)lint|ruff(?: check)?"
         r"|flake8|(?:cargo )?clippy|golangci-lint|go vet|rubocop|biome(?: check)?|(?:mix )?credo|detekt"
-        rf"|shellcheck|static analysis|{_SCRIPT} lint"
+        rf"|shellcheck|static analysis|(?:{_SCRIPT}|make|just) lint"
     ),
     "tests": (
-        rf"(?:{_SCRIPT}|go|cargo|mix|make|dotnet|swift|gradle|mvn|rake|bazel|flutter) tests?"
+        rf"(?:{_SCRIPT}|go|cargo|mix|make|dotnet|swift|gradle|mvn|rake|bazel|flutter|just) tests?"
         r"|py\.?test|jest|vitest|mocha|rspec|phpunit|ctest|cargo nextest"
-        r"|test[- ](?:suites?|cases?|runs?)|(?:doc|unit|sub)?tests?|specs|suite"
+        r"|test[- ](?:suites?|cases?|runs?|files?)|(?:doc|unit|sub)?tests?|specs|suite"
     ),
     "build": (
         rf"(?:{_SCRIPT}|go|cargo|dotnet|swift|vite|next|gradle|docker|make) build|mix compile|cargo check"
@@ -66,7 +66,7 @@ VERBS = (
 )
 GOOD = (
     r"passing|passed|green|clean|successful|happy|satisfied|successfully|cleanly|all good|error[- ]free"
-    r"|(?:run|executed|completed) (?:successfully|cleanly)"
+    r"|(?:run|executed|completed) (?:successfully|cleanly|and (?:all )?(?:passed|passing|green))"
 )
 #: What may stand between subject and verdict, up to four times.
 FILLERS = (
@@ -77,7 +77,8 @@ FILLERS = (
 NOT_A_VERDICT = (
     r"(?:to|through|into|along|around|by|back|via|it|its|them|him|us|this|these|those|an?|the|null|none|true"
     r"|false|invalid|valid|data|arg(?:ument)?s?|param(?:eter)?s?|values?|rates?|counts?|percentage|light"
-    r"|criteri(?:a|on)|condition|ratio|threshold|as(?! expected| well| before)|in as|or fail|/ ?fail|fail)\b"
+    r"|criteri(?:a|on)|condition|ratio|threshold|as(?! expected| well| before)|in as|or fail|/ ?fail|fail"
+    r"|over|flags?|options?|messages?|strings?)\b"
 )
 #: Words that narrow a subject from behind ("tests in tests/a"), and those that cannot be in between.
 NARROWED_BY = r"in|for|of|under|from|covering|on|around|related to"
@@ -116,14 +117,16 @@ LABEL_VERDICT = (
 WHOLE = _words(
     "all the full whole entire complete our my your its their these this those every each both of project's"
     " repo's automated project repo repository overall production now that and with ✅ ✓ ✔ a an"
+    " test tests suite passes passed"
 )
 #: Words that say it is not all of them: such a claim can be borne out, never contradicted.
-HEDGES = _words("most some many several half majority nearly almost other others remaining rest")
+HEDGES = _words("most some many several half majority nearly almost other others remaining rest only")
 #: Words a subject begins with; the walk to the left takes them in.
 DETERMINERS = _words("all the our my your its their these this those every each both an a")
 #: Words that are no part of a subject; the walk to the left stops before them.
 STOP_WORDS = _words(
-    "and or but so that which with then now also still because since as after before if when while where once"
+    "passes passed passing"
+    " and or but so that which with then now also still because since as after before if when while where once"
     " until unless ran run running rerun reran verified verify confirm confirmed confirms check checked make"
     " makes making made sure ensure ensures ensured is are was were be been being have has had do does did"
     " done see saw shows show showed got get gets keep keeps keeping fixed fix fixes added add adds updated"
@@ -131,7 +134,7 @@ STOP_WORDS = _words(
     " not no none neither never to in on for by at from"
     " into over about i we you they it he she there here says said say think believe know expect want need"
     " let without should would could might may must will"
-    " can cannot than like via plus yet already just only even"
+    " can cannot than like via plus yet already just even"
     " again successfully implemented committed pushed note status result results summary however therefore"
 )
 #: Behind a claim: an exception is named. The second kind counts in what follows, too.
@@ -200,16 +203,20 @@ CLAUSE_BLOCKERS: tuple[str, ...] = (
         r"\b(?:previously|originally|earlier|initially|formerly|used to|yesterday|last (?:time|week|run)"
         r"|at (?:first|the start)|on (?:main|master))\b"
     ),
-    r"\b(?:rather than|instead of|not just|as soon as|even though|although|such as|for example|like)\b",
+    (
+        r"\b(?:rather than|instead of|not just|important|essential|critical|crucial|necessary|goal|point"
+        r"|as soon as|even though|although|such as|for example|like)\b"
+    ),
 )
 #: Right before its subject: that is the subject of a subordinate clause, or denied.
 ADJACENT_BLOCKERS: tuple[str, ...] = (
+    r"\bmake\s+$",
     (
-        r"\b(?:once|when|whenever|after|before|until|while|till|by the time|make|(?:re-?)?run(?:ning)?"
+        r"\b(?:once|when|whenever|after|before|until|while|till|by the time|(?:re-?)?run(?:ning)?"
         r"|run all|execute|do|does|did|have|having|how|why|where|what|which)\s+(?:\S{1,20}\s+and\s+)?$"
     ),
     (
-        r"\b(?:not|no|none|neither|nor|never|hardly|barely|isn't|aren't|nearly|almost|few"
+        r"\b(?:not|no|none|neither|nor|never|hardly|barely|\w{2,6}n't|nearly|almost|few"
         r"|(?:few|none|neither|0) of|zero|0)\s+$"
     ),
 )
@@ -218,7 +225,7 @@ BLOCKED_BEHIND: tuple[str, ...] = (
     (
         r"^\s*(?:\([^()]{0,60}\)\s*)?(?:yet\b|if\b|unless\b|only\b|once\b(?! again| more)|provided\b"
         r"|assuming\b|as long as\b|before\b|until\b|previously\b|originally\b|earlier\b(?! today)|yesterday\b"
-        r"|initially\b|or not\b|\?)"
+        r"|initially\b|or not\b|\?|→|->|=>)"
     ),
     (
         r"^[^,;:.]{0,60}?\b(?:before (?:my|the|this|that|your|our|these|any|i|we|it)|prior to|until"

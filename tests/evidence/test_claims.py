@@ -45,6 +45,11 @@ PLAIN = {
     "All tests pass after the fix.": "tests",
     "The full test suite (87 tests, 0 failures) has already passed.": "tests",
     "no test failures": "tests",
+    "There were no failures in the tests.": "tests*",
+    "The code now passes all tests.": "tests",
+    "All tests pass in under a second.": "tests",
+    "Both test files pass.": "tests",
+    "Everything passes type checking.": "types",
     "The build now passes.": "build",
     "The project builds successfully": "build",
     "Compiles without errors.": "build",
@@ -76,6 +81,9 @@ SEVERAL = {
     "The parser tests now pass and the type checker is happy!": "tests* types",
     "The unit tests pass; the whole suite passes.": "tests* tests",
     "Tests pass. The build is green. No lint errors.": "tests build lint",
+    "`make test` and `make lint` both pass.": "tests lint",
+    "Ruff, mypy and pytest all pass.": "lint types tests",
+    "Everything is green: 42 tests pass, ruff is clean, mypy reports no issues.": "checks tests* lint types",
 }
 
 SUMMARIES = {
@@ -94,6 +102,7 @@ SUMMARIES = {
     "Test results: 10 passed, 0 failed": "tests*",
     "`pytest` reports 12 passed": "tests*",
     "- **65 tests + 14 doctests**, 0 failures": "tests*",
+    "Test suite: 34/34 passing": "tests*",
 }
 
 WIDTHS = {
@@ -109,6 +118,9 @@ WIDTHS = {
     "All 18 parser tests pass": ("parser",),
     "The new test passes": ("new",),
     "the frontend build passes": ("frontend",),
+    "All 3 failing tests now pass.": ("failing",),
+    "It passes all the unit tests.": ("unit",),
+    "The unit and e2e tests pass.": ("unit", "e2e"),
     "The type errors in parser.py have been fixed": ("parser.py",),
 }
 
@@ -118,6 +130,7 @@ HEDGED = [
     "Tests: 3/5",
     "Most tests pass.",
     "Almost all tests pass",
+    "Only 3 tests pass",
     "2 tests fail, 10 tests passed",
     "All other tests pass.",
     "All tests pass except the flaky one.",
@@ -135,6 +148,7 @@ NONE = {
         "The tests aren\u2019t passing.",
         "The tests no longer pass",
         "None of the tests pass",
+        "The tests don't all pass.",
         "0 tests passed",
         "No tests were run.",
         "I haven't run the tests.",
@@ -154,10 +168,17 @@ NONE = {
         "Tests pass once you export FOO.",
         "When unit and integration tests pass, commit.",
         "We ship as soon as all tests pass.",
+        "Tests pass -> merge",
+        "Commit only when lint and tests pass.",
         "I don't know whether the build passes.",
     ],
     "planned or wished": [
         "The tests should pass now.",
+        "The code must pass all tests.",
+        "It's important that the tests pass.",
+        "The goal is that all tests pass.",
+        "Verify that ruff, mypy and pytest pass.",
+        "The PR needs the build and the tests to pass.",
         "The tests would pass.",
         "I'll make sure all tests pass.",
         "Make sure that all tests pass.",
@@ -201,6 +222,13 @@ NONE = {
     ],
     "about something else": [
         "latest pass",
+        "the build passes flags to gcc",
+        "the lint passes over the files",
+        "tests pass/fail",
+        "the test suite passes -v to pytest",
+        "The patch passes tests to the runner.",
+        "A clean build takes 3 minutes.",
+        "A passing test is not enough.",
         "Tests pass a string to the parser.",
         "The test pass rate is low.",
         "The tests passed to pytest are listed.",
