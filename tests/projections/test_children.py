@@ -99,6 +99,10 @@ def test_the_children_of_a_unit_are_told_from_the_loops() -> None:
     assert (out(state), out(state, "a"), out(state, "b")) == (("c1", "c2"), (), ("c2",))
 
 
+def test_a_link_whose_envelope_alone_names_the_unit_is_the_units() -> None:
+    assert out(book(e.UnitAdded(unit="a", subject="a"), (LINK, "a")), "a") == ("c1",)
+
+
 def test_a_report_belongs_to_the_unit_of_its_link_also_when_it_comes_late() -> None:
     units = (e.UnitAdded(unit="a", subject="a"), e.UnitAdded(unit="b", subject="b"))
     state = book(*units, e.ChildLinked(child="c1", unit="b"), REPORT)
