@@ -37,7 +37,7 @@ from loopbook.evidence.shell_tree import (
 from loopbook.evidence.wrappers import inline_script, unfolded
 
 #: Above these a line is broken: characters, open brackets, nested nodes, commands, parser steps.
-MAX_CHARS, MAX_OPEN, MAX_DEPTH, MAX_COMMANDS, MAX_STEPS = 64_000, 60, 60, 300, 300
+MAX_CHARS, MAX_OPEN, MAX_DEPTH, MAX_COMMANDS, MAX_STEPS = 64_000, 60, 60, 300, 200
 MAX_HEREDOCS = 20
 TEXT_CHARS = 1_000
 

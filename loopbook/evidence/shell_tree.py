@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 Words = tuple[str, ...]
@@ -118,3 +119,58 @@ class Script(NamedTuple):
     commands: tuple[Command, ...]
     redirects: tuple[Redirect, ...] = ()
     broken: bool = False
+
+
+def places(node: Node) -> Iterable[int]:
+    """The places of all commands in a node."""
+    stack: list[Node | None] = [node]
+    while stack:
+        match stack.pop():
+            case Command(at=at, inner=inner, script=script):
+                yield at
+                stack += [*inner, script]
+            case Sequence(items=items) | Pipeline(items=items) | Loose(items=items):
+                stack += items
+            case Chain(left=left, right=right):
+                stack += [left, right]
+            case Negated(item=item) | Group(item=item):
+                stack.append(item)
+            case Branch(condition=condition, body=body, other=other):
+                stack += [condition, body, other]
+            case None:
+                pass
+
+
+def folders(node: Node, folder: str = "") -> tuple[dict[int, str], str]:
+    """Where each command runs, as far as ``cd`` says, and where the node leaves the shell.
+
+    A subshell's and a pipeline's ``cd`` ends with them.
+    """
+    found: dict[int, str] = {}
+    parts: tuple[Node | None, ...]
+    match node:
+        case Command():
+            found[node.at] = folder
+            parts = (*node.inner, node.script)
+            if node.words[:1] == ("cd",) and len(node.words) == 2:
+                folder = _gone(folder, node.words[1])
+        case Sequence() | Pipeline() | Loose():
+            parts = node.items
+        case Chain():
+            parts = (node.left, node.right)
+        case Negated() | Group():
+            parts = (node.item,)
+        case Branch():
+            parts = (node.condition, node.body, node.other)
+    before = folder
+    for part in [part for part in parts if part is not None]:
+        inside, folder = folders(part, before if isinstance(node, Command | Pipeline) else folder)
+        found |= inside
+    return found, before if isinstance(node, Command | Pipeline | Group) else folder
+
+
+def _gone(before: str, to: str) -> str:
+    """The folder after ``cd to``; ``cd -`` and the like are nobody's guess."""
+    if to.startswith("-"):
+        return ""
+    return to if not before or to.startswith(("/", "~", "$")) else f"{before.rstrip('/')}/{to}"

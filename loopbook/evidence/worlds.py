@@ -26,6 +26,7 @@ from loopbook.evidence.shell_tree import (
     Pipeline,
     Sequence,
     Words,
+    places,
 )
 
 #: How a check went in a world.
@@ -229,9 +230,17 @@ class Line:
             self.tested -= 1
 
     def _chain(self, node: Chain, worlds: Worlds) -> Worlds:
-        left = self._tested(node.left, worlds)
-        goes_on = frozenset(w for w in left if not w.ended and (w.status == ZERO) == (node.op == "&&"))
-        return (left - goes_on) | self.run(node.right, goes_on)
+        links: list[Chain] = []
+        first: Node = node
+        while isinstance(first, Chain):  # left-nested, and often long
+            links.append(first)
+            first = first.left
+        worlds = self._tested(first, worlds)
+        for link in reversed(links):
+            goes_on = frozenset(w for w in worlds if not w.ended and (w.status == ZERO) == (link.op == "&&"))
+            run = self.run if link is node else self._tested
+            worlds = (worlds - goes_on) | run(link.right, goes_on)
+        return worlds
 
     def _pipeline(self, node: Pipeline, worlds: Worlds) -> Worlds:
         return frozenset().union(
@@ -282,26 +291,6 @@ class Line:
                 )
         statuses = (ZERO,) if zero else (ZERO, OTHER)
         return frozenset(w._replace(status=s, kept=()) for w in worlds for s in statuses)
-
-
-def places(node: Node) -> Iterable[int]:
-    """The places of all commands in a node."""
-    stack: list[Node | None] = [node]
-    while stack:
-        match stack.pop():
-            case Command(at=at, inner=inner, script=script):
-                yield at
-                stack += [*inner, script]
-            case Sequence(items=items) | Pipeline(items=items) | Loose(items=items):
-                stack += items
-            case Chain(left=left, right=right):
-                stack += [left, right]
-            case Negated(item=item) | Group(item=item):
-                stack.append(item)
-            case Branch(condition=condition, body=body, other=other):
-                stack += [condition, body, other]
-            case None:
-                pass
 
 
 def status_of(word: str, world: World) -> int | None:

@@ -366,6 +366,11 @@ def test_many_checks_in_one_line_are_each_told() -> None:
 
 def test_a_checks_text_names_its_folder() -> None:
     assert only("cd web && npm test 2>&1 | tail", 0).command == "cd web && npm test"
+    assert only("(cd web && ls); pytest", 0).command == "pytest"
+    assert only("cd web; (cd app && pytest)", 0).command == "cd web/app && pytest"
+    assert only("cd web && cd /r && if true; then pytest; fi", 0).command == "cd /r && pytest"
+    assert only("cd 'a b' && pytest", 0).command == "cd 'a b' && pytest"
+    assert only("cd web && cd - && pytest", 0).command == "pytest"
     assert only("FOO=1 uv run pytest -q > log", 0).command == "FOO=1 uv run pytest -q"
 
 

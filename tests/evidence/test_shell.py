@@ -9,8 +9,17 @@ from hypothesis import given
 
 from loopbook.evidence.shell import MAX_COMMANDS, parse, without_heredocs
 from loopbook.evidence.shell_table import WRAPPERS
-from loopbook.evidence.shell_tree import Branch, Chain, Group, Loose, Negated, Node, Pipeline, Sequence
-from loopbook.evidence.worlds import places
+from loopbook.evidence.shell_tree import (
+    Branch,
+    Chain,
+    Group,
+    Loose,
+    Negated,
+    Node,
+    Pipeline,
+    Sequence,
+    places,
+)
 from loopbook.evidence.wrappers import inline_script, program_of, unfolded
 from tests.evidence.shell_strategies import noise, shell_line
 
