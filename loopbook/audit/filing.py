@@ -25,6 +25,7 @@ from loopbook.loop import Books, Loop
 
 KIND = "change"
 INTENT_CHARS = 1_000
+NO_BOOK = "no prompt opens this session: there is no book of it, and nothing was kept"
 #: Drafts held back while no prompt has come; with so many the loop opens without an intent.
 HELD = 200
 #: Saved at once: as many drafts, or as many calls in their runs (a call has up to 4,000 characters).
@@ -66,8 +67,7 @@ def file_away(drafts: Iterator[Draft], books: Books, loop_id: str, kind: str | N
     if loop is not None:
         walked = _walk(rest, loop, kind)
     elif intent is None:
-        note = "no prompt opens this session yet: there is no book of it, and nothing was kept"
-        return Filed(None, tuple(held), notes=(note,) if held else ())
+        return Filed(None, tuple(held), notes=(NO_BOOK,))
     else:
         loop = books.start(kind or KIND, intent, id=loop_id)
     refused = [_refusal(draft, "was refused when its book was begun") for draft in walked.refused]

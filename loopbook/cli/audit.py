@@ -43,7 +43,11 @@ def audit(
     ] = None,
     fail_on: Annotated[
         list[FailOn] | None,
-        typer.Option("--fail-on", help="Exit with 1 where there is one. May be repeated."),
+        typer.Option(
+            "--fail-on",
+            metavar="|".join(FailOn),
+            help="Exit with 1 where there is one. May be repeated.",
+        ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Print every line of the timeline, however long it is.")
