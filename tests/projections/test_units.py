@@ -68,6 +68,8 @@ def test_a_unit_that_was_named_has_been_asked_and_nothing_was_said_of_it() -> No
     named = e.Noticed(advisor="second_thought", key="k1", text="next: a verify", units=("a", "b", "nowhere"))
     state = book(A, B, (named, "a"))
     assert state.units["b"].about.heard == {"second_thought": Heard(asked=4)}
+    judged = on(state, (e.Judged(advisor="second_thought", read_to=2), "b")).units["b"].about.heard
+    assert judged["second_thought"].asked == 4, "a judgment that had read less takes nothing back"
 
 
 def test_a_units_evidence_is_its_own_and_the_loops_is_what_names_none() -> None:
