@@ -15,16 +15,19 @@ from loopbook.events import Scope
 
 
 class Closing(NamedTuple):
-    """One sort of closing line; the patterns are searched within a single line."""
+    """One sort of closing line; the patterns are searched within a single line.
+
+    They are compiled where they are first needed: a session meets few of them.
+    """
 
     name: str
     scope: Scope
-    line: re.Pattern[str]
-    failed: re.Pattern[str]
-    passed: re.Pattern[str]
-    nothing: re.Pattern[str]
+    line: str
+    failed: str
+    passed: str
+    nothing: str
     strong: bool
-    after: re.Pattern[str] | None  # what the nearest line before it with text must match
+    after: str | None  # what the nearest line before it with text must match
 
 
 _NEVER = r"(?!)"
@@ -42,16 +45,7 @@ def _row(  # noqa: PLR0917 - a row of a table reads by position
     strong: bool = True,
     after: str | None = None,
 ) -> Closing:
-    return Closing(
-        name,
-        scope,
-        re.compile(line),
-        re.compile(failed),
-        re.compile(passed),
-        re.compile(nothing),
-        strong,
-        re.compile(after) if after is not None else None,
-    )
+    return Closing(name, scope, line, failed, passed, nothing, strong, after)
 
 
 _PYTEST_COUNT = (

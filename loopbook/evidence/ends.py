@@ -15,7 +15,7 @@ from loopbook.evidence.calls import CallResult
 from loopbook.evidence.closing_table import NEVER_STARTED
 from loopbook.evidence.commands import CommandReading, FoundCheck
 from loopbook.evidence.runner_table import VOID
-from loopbook.evidence.runners import Closed, Verdict, closed, rows_for, together
+from loopbook.evidence.runners import Closed, Verdict, closed, is_closing, rows_for, together
 from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World, printed
 from loopbook.evidence.wrappers import program_of
 
@@ -92,7 +92,7 @@ class Ends:
                 owners = {dict(w.kept)[shown.key] for w in kept}
                 if number and len(owners) == 1:
                     self.shown_codes[owners.pop() if self.alone else index] = number
-            elif any(row.line.match(text) for row in rows):
+            elif any(is_closing(row, text) for row in rows):
                 continue  # the runner's own word, not the echo's
             fitting = kept or fitting
         return fitting

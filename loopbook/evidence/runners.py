@@ -285,6 +285,16 @@ def _rows(names: tuple[str, ...], scope: Scope) -> tuple[Closing, ...]:
     return tuple(row for row in CLOSINGS if row.name in names)
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def is_closing(row: Closing, line: str) -> bool:
+    """Whether a row knows a line by itself."""
+    return _compiled(row.line).match(line) is not None
+
+
 def closed(lines: tuple[str, ...], rows: tuple[Closing, ...], start: int = 0) -> tuple[Closed, ...]:
     """The closing lines of these rows, in order.
 
@@ -293,12 +303,13 @@ def closed(lines: tuple[str, ...], rows: tuple[Closing, ...], start: int = 0) ->
     """
     found: list[Closed] = []
     before = ""
+    ready = [(row, _compiled(row.line), _compiled(row.after or "")) for row in rows]
     for at, line in enumerate(lines):
         if at >= start and line:
             found += (
                 Closed(row, verdict_of(row, line), at, line)
-                for row in rows
-                if row.line.match(line) and (row.after is None or row.after.match(before))
+                for row, pattern, after in ready
+                if pattern.match(line) and after.match(before)
             )
         before = line or before
     return tuple(found)
@@ -306,9 +317,10 @@ def closed(lines: tuple[str, ...], rows: tuple[Closing, ...], start: int = 0) ->
 
 def verdict_of(row: Closing, line: str) -> Verdict:
     """What one closing line says."""
-    if row.failed.search(line):
+    if _compiled(row.failed).search(line):
         return "fail"
-    return "pass" if not row.nothing.search(line) and row.passed.search(line) else "nothing"
+    nothing = _compiled(row.nothing).search(line) or not _compiled(row.passed).search(line)
+    return "nothing" if nothing else "pass"
 
 
 def together(found: Iterable[Closed]) -> Verdict | None:
