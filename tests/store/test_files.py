@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from loopbook.book import Book
 from loopbook.entry import Draft
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
 from loopbook.events import Task
+from loopbook.store import files
 from loopbook.store.files import APPLICATION_ID, SCHEMA, told
 from tests.conftest import ROOT
 
@@ -178,16 +180,37 @@ def test_must_3_a_fresh_file_that_is_locked_at_once_is_tried_again(tmp_path: Pat
         assert time.monotonic() - started >= 0.25
 
 
-def test_must_3_switching_to_wal_is_tried_again(tmp_path: Path) -> None:
-    """``PRAGMA journal_mode=WAL`` says *locked* at once, whatever the busy timeout."""
+def test_must_3_what_is_locked_at_once_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where others switch to WAL too, SQLite says *locked* at once, whatever the busy timeout."""
+    path, turns = tmp_path / "books.db", []
+
+    class Busy(sqlite3.OperationalError):
+        sqlite_errorname = "SQLITE_BUSY"
+
+    def prepare_at_last(connection: sqlite3.Connection, path: Path, create: Sequence[str]) -> None:
+        turns.append(path)
+        if len(turns) < 4:
+            raise Busy("database is locked")
+        once(connection, path, create)
+
+    once = files._prepare
+    monkeypatch.setattr(files, "_prepare", prepare_at_last)
+    write_one(path)
+    assert turns == [path] * 4
+    turns.clear()
+    monkeypatch.setattr(files, "_prepare", lambda *_: (_ for _ in ()).throw(Busy("database is locked")))
+    with pytest.raises(StoreUnavailable, match="another process kept it locked"):
+        Book(f"sqlite:///{path}?timeout=0")
+
+
+def test_a_file_that_is_no_wal_becomes_one(tmp_path: Path) -> None:
     path = tmp_path / "books.db"
     write_one(path)
-    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode=DELETE")
-        other.execute("BEGIN")
-        other.execute("SELECT * FROM stored_events").fetchall()
-        threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
-        Book(str(path)).close()
+    Book(str(path)).close()
     assert pragma(path, "journal_mode") == "wal"
 
 
