@@ -115,8 +115,8 @@ LABEL_VERDICT = (
 
 #: Words before a subject that narrow nothing.
 WHOLE = _words(
-    "all the full whole entire complete our my your its their these this those every each both of project's"
-    " repo's automated project repo repository overall production now that and with ✅ ✓ ✔ a an"
+    "all the full whole entire complete our my your its their these this those every each both of"
+    " project's repo's automated project repo repository overall production now that and with ✅ ✓ ✔ a an"
     " test tests suite passes passed"
 )
 #: Words that say it is not all of them: such a claim can be borne out, never contradicted.
@@ -125,17 +125,15 @@ HEDGES = _words("most some many several half majority nearly almost other others
 DETERMINERS = _words("all the our my your its their these this those every each both an a")
 #: Words that are no part of a subject; the walk to the left stops before them.
 STOP_WORDS = _words(
-    "passes passed passing"
-    " and or but so that which with then now also still because since as after before if when while where once"
-    " until unless ran run running rerun reran verified verify confirm confirmed confirms check checked make"
-    " makes making made sure ensure ensures ensured is are was were be been being have has had do does did"
-    " done see saw shows show showed got get gets keep keeps keeping fixed fix fixes added add adds updated"
-    " update wrote write finally ok okay yes great good perfect"
-    " not no none neither never to in on for by at from"
-    " into over about i we you they it he she there here says said say think believe know expect want need"
-    " let without should would could might may must will"
-    " can cannot than like via plus yet already just even"
-    " again successfully implemented committed pushed note status result results summary however therefore"
+    "passes passed passing and or but so that which with then now also still because since as after"
+    " before if when while where once until unless ran run running rerun reran verified verify confirm"
+    " confirmed confirms check checked make makes making made sure ensure ensures ensured is are was were"
+    " be been being have has had do does did done see saw shows show showed got get gets keep keeps"
+    " keeping fixed fix fixes added add adds updated update wrote write finally ok okay yes great good"
+    " perfect not no none neither never to in on for by at from into over about i we you they it he she"
+    " there here says said say think believe know expect want need let without should would could might"
+    " may must will can cannot than like via plus yet already just even again successfully implemented"
+    " committed pushed note status result results summary however therefore"
 )
 #: Behind a claim: an exception is named. The second kind counts in what follows, too.
 EXCEPTIONS = (

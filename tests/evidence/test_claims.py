@@ -422,10 +422,20 @@ def test_prose_keeps_every_offset(text: str) -> None:
         "> ",
     ],
 )
-def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit: str) -> None:
+def test_a_hundred_kilobytes_of_anything_take_a_moment(unit: str) -> None:
     begun = time.perf_counter()
-    find_claims(unit * (250_000 // len(unit)))
+    find_claims(unit * (100_000 // len(unit)))
     assert time.perf_counter() - begun < 5
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(
+    "unit", ["tests ", "`npm test` ", "the tests fail. ", "- tests\n", "\n", '"', "if tests pass. "]
+)
+def test_a_megabyte_is_linear(unit: str) -> None:
+    begun = time.perf_counter()
+    find_claims(unit * (1_000_000 // len(unit)))
+    assert time.perf_counter() - begun < 30
 
 
 def test_a_megabyte_of_claims_is_bounded() -> None:
