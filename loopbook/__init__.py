@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # what type checkers know as true; importing it would cost more than all the rest
 if TYPE_CHECKING:
     from loopbook.loop import Books as Books
     from loopbook.loop import Loop as Loop
