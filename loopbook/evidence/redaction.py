@@ -239,10 +239,10 @@ def _merged(spans: list[_Span]) -> Iterator[_Span]:
 
 def _shape_spans(text: str) -> Iterator[_Span]:
     for rank, shape in enumerate(table.SHAPES):
-        group = "secret" if "secret" in shape.pattern.groupindex else 0
         for needle in shape.needles:
             if needle not in text:
                 continue  # asked first: most texts hold none, and this is the quickest way to know
+            group = "secret" if "secret" in shape.pattern.groupindex else 0
             end = -1
             for at in _places(text, needle):
                 if at < end:
