@@ -91,6 +91,12 @@ def test_claims_of_the_open_last_run_are_weighed_and_the_state_stays_as_it_is() 
     assert told.open_run.line == 99
 
 
+def test_the_calls_of_the_open_run_are_part_of_the_record() -> None:
+    unread = Call(ref="c", tool="Bash", kind="command", check="unsure")
+    [claim] = audited(EDIT, open_run=says("All tests pass.", unread)).claims
+    assert claim.verdict == "unknown"
+
+
 def test_the_open_run_comes_last_among_the_claims() -> None:
     told = audited(EDIT, PASSED, says("All tests pass."), open_run=says("The linter is clean."))
     assert [claim.open for claim in told.claims] == [False, True]

@@ -193,6 +193,20 @@ def test_before_a_person_has_spoken_there_is_no_book_and_it_says_so(tmp_path: Pa
     assert opened.intent == "make it retry"
 
 
+def test_the_intent_is_the_first_prompt_of_a_person_whoever_spoke_before(tmp_path: Path, store: str) -> None:
+    session = Session()
+    session.user(
+        "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>"
+    )
+    session.says("Noted.")
+    session.stops()
+    session.user("make it retry")
+    told = audit_session(session.write(tmp_path), Options(store))
+    assert told.summary.prompts == {"host": 1, "human": 1}
+    assert told.session.intent == "make it retry"
+    assert [entry.event.type for entry in entries(store)][:2] == ["loop_opened", "prompted"]
+
+
 # --- another file, another kind -------------------------------------------------------------
 
 
@@ -221,6 +235,14 @@ def test_another_file_under_the_same_session_id_is_refused_and_nothing_is_writte
     with pytest.raises(BookDiffers, match="was begun from another file"):
         audit_session(edit(a_session()).write(tmp_path), Options(store))
     assert entries(store) == book
+
+
+def test_another_first_prompt_is_another_session(tmp_path: Path, store: str) -> None:
+    session = Session()
+    session.user("make it retry")
+    audit_session(session.write(tmp_path), Options(store))
+    with pytest.raises(BookDiffers):
+        audit_session(changed(session, '"main-', '"other-').write(tmp_path), Options(store))
 
 
 def test_an_edited_text_is_noted_and_the_book_stays_as_it_is(tmp_path: Path, store: str) -> None:
