@@ -481,9 +481,7 @@ AnyEvent = (
 Known = Annotated[AnyEvent, Field(discriminator="type")]
 
 #: Every known event class by its type word.
-BY_TYPE: Mapping[str, type[Event]] = {
-    str(cls.model_fields["type"].default): cls for cls in AnyEvent.__args__
-}
+BY_TYPE: Mapping[str, type[Event]] = {str(cls.model_fields["type"].default): cls for cls in AnyEvent.__args__}
 
 #: The types that can move a phase and trigger a judgment.
 EVIDENCE = frozenset({"change", "check", "review", "decision", "source", "child_reported"})
