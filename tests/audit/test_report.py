@@ -91,6 +91,15 @@ def test_claims_of_the_open_last_run_are_weighed_and_the_state_stays_as_it_is() 
     assert told.open_run.line == 99
 
 
+def test_a_pass_that_a_writing_command_followed_is_marked_possibly_stale_and_still_counts() -> None:
+    wrote = Call(ref="c", tool="Bash", kind="command", input="sed -i s/a/b/ a.py", check="no", writes=True)
+    told = audited(EDIT, PASSED, says("All tests pass.", wrote))
+    [claim] = told.claims
+    assert (claim.verdict, claim.possibly_stale) == ("supported", True)
+    assert [item.possibly_stale for item in told.timeline if item.what == "run"] == [True]
+    assert (told.summary.possibly_stale, told.summary.verify) == (True, "passing")
+
+
 def test_the_calls_of_the_open_run_are_part_of_the_record() -> None:
     unread = Call(ref="c", tool="Bash", kind="command", check="unsure")
     [claim] = audited(EDIT, open_run=says("All tests pass.", unread)).claims
