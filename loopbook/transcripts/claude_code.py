@@ -62,6 +62,7 @@ class Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._work = Work(source)
+        self._is_child = source.path.name.startswith("agent-")  # a sub-agent's own file, read by itself
         self._pairs = Pairs()
         self._queue = Queue()
         self._turn = Turn()
@@ -91,7 +92,7 @@ class Reader:
             return  # a resumed or forked session begins with copies
         place = Place(line.number, line.size, self._at, self._version)
         kind = text_of(record, "type")
-        if record.get("isSidechain") is True:
+        if record.get("isSidechain") is True and not self._is_child:
             yield from self._work.side(record, self._pairs, place, self._turn)
         elif kind in self._steps:
             yield from self._steps[kind](record, place)
@@ -157,6 +158,8 @@ class Reader:
             yield from self._rest(place, None, self._turn.last_at)
         told = notification(said.text)
         origin: Origin = "child" if told and self._work.is_child(told) else said.origin
+        if self._is_child and origin == "human":
+            origin = "host"  # its parent's words
         run = text_of(record, "uuid") or f"line-{place.line}"
         # Hook feedback, and what a fork copies, stands under the id of another prompt.
         given = text_of(record, "promptId")

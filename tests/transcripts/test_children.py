@@ -266,10 +266,23 @@ def test_a_session_under_another_name_finds_its_children_by_its_id(tmp_path: Pat
     assert by(list(read_session(path))) == [("change", "a1"), ("check", "a1")]
 
 
-@pytest.mark.parametrize("child", ["../../etc/passwd", "a/b", "", ".", "a" * 200, "a\x00b"])
+@pytest.mark.parametrize("child", ["a/../../../secret", "../secret", "", ".", "a" * 200, "a\x00b"])
 def test_a_childs_id_leads_nowhere_else(tmp_path: Path, child: str) -> None:
-    (tmp_path / "etc").mkdir()
+    (tmp_path / "s" / "subagents" / "agent-a").mkdir(parents=True)
+    (tmp_path / "secret.jsonl").touch()
+    (tmp_path / "s" / "subagents" / "agent-.jsonl").touch()
+    (tmp_path / "s" / "subagents" / "agent-..jsonl").touch()
     assert file_of(tmp_path / "s.jsonl", "s", child) is None
+
+
+def test_a_childs_file_read_by_itself_is_a_session_that_no_person_prompted(tmp_path: Path) -> None:
+    path = working_child().write(tmp_path, "agent-a1.jsonl")
+    reading = read_session(path)
+    drafts = list(reading)
+    assert [prompt.origin for prompt in prompts(drafts)] == ["host"]
+    assert by(drafts) == [("change", None), ("check", None)]
+    assert reading.open_run is not None
+    assert reading.open_run.final_text == "found it"
 
 
 def test_what_is_wrong_with_a_childs_file_is_said_once_at_the_sessions_line(tmp_path: Path) -> None:

@@ -488,7 +488,10 @@ def test_several_results_in_one_record_are_all_read_without_its_structured_one(
     ]
     session.user(blocks, toolUseResult={"stdout": "2 passed in 0.1s", "stderr": "", "interrupted": False})
     checks = [draft.event for draft in of(read(session, tmp_path)[0], Check)]
-    assert [check.outcome for check in checks if isinstance(check, Check)] == ["pass", "fail"]
+    assert [(check.outcome, check.output_tail) for check in checks if isinstance(check, Check)] == [
+        ("pass", "1 passed in 0.1s"),
+        ("fail", "1 failed in 0.1s"),
+    ]
 
 
 def test_a_plan_and_a_question_are_the_users_decisions(session: Session, tmp_path: Path) -> None:
