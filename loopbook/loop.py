@@ -92,7 +92,7 @@ class Books:
         """
         book = Book(
             load_settings().store if url is None else url,
-            redactor=redactor or Redactor(_own_secrets(os.environ)),
+            redactor=redactor or own_redactor(),
             clock=clock,
         )
         made = new_id or (lambda: sortable_id(clock()))
@@ -335,8 +335,9 @@ def _base32(number: int, digits: int) -> str:
     return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(digits)))
 
 
-def _own_secrets(environ: Mapping[str, str]) -> list[str]:
-    return [value for name, value in environ.items() if is_secret_name(name)]
+def own_redactor() -> Redactor:
+    """A redactor that knows the values of this process's variables whose names say that they are secret."""
+    return Redactor(value for name, value in os.environ.items() if is_secret_name(name))
 
 
 def _drafts(events: Iterable[Event | Draft], unit: str | None, host_ref: str | None) -> list[Draft]:

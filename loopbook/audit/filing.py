@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from loopbook.audit.model import FileProblem
+from loopbook.audit.bounded import FirstAndLast
+from loopbook.audit.model import PROBLEMS, FileProblem
 from loopbook.audit.shown import counted
 from loopbook.entry import Draft, Entry
 from loopbook.errors import BookDiffers, InvalidEvent, NoSuchLoop, Refused
@@ -42,10 +43,10 @@ class Filed(NamedTuple):
     """
 
     loop: Loop | None
-    held: tuple[Draft, ...] = ()
+    refused: FirstAndLast[FileProblem]
     upto: int | None = None
     notes: tuple[str, ...] = ()
-    refused: tuple[FileProblem, ...] = ()
+    held: tuple[Draft, ...] = ()
 
     def entries(self) -> Iterator[Entry]:
         """The entries that the file accounts for."""
@@ -64,16 +65,16 @@ def file_away(drafts: Iterator[Draft], books: Books, loop_id: str, kind: str | N
     rest = chain(held, drafts)
     loop = _existing(books, loop_id)
     walked = _Walked()
+    refused: FirstAndLast[FileProblem] = FirstAndLast(PROBLEMS, 0)
     if loop is not None:
-        walked = _walk(rest, loop, kind)
+        walked = _walk(rest, loop, kind, refused)
     elif intent is None:
-        return Filed(None, tuple(held), notes=(NO_BOOK,))
+        return Filed(None, FirstAndLast(0, 0), notes=(NO_BOOK,), held=tuple(held))
     else:
         loop = books.start(kind or KIND, intent, id=loop_id)
-    refused = [_refusal(draft, "was refused when its book was begun") for draft in walked.refused]
     for batch in _batches(rest):
-        loop.feed(batch, tell=lambda draft, why: refused.append(_refusal(draft, _brief(why))))
-    return Filed(loop, upto=walked.upto, notes=walked.notes, refused=tuple(refused))
+        loop.feed(batch, tell=lambda draft, why: refused.add(_refusal(draft, _brief(why))))
+    return Filed(loop, refused, walked.upto, walked.notes)
 
 
 def _existing(books: Books, loop_id: str) -> Loop | None:
@@ -127,34 +128,39 @@ def _from_memory(drafts: Iterable[Draft]) -> Iterator[Entry]:
 
 
 class _Walked(NamedTuple):
-    """How far book and drafts go together; ``refused`` are drafts that the book never took."""
+    """How far book and drafts go together (``None``: to the book's end)."""
 
     upto: int | None = None
     notes: tuple[str, ...] = ()
-    refused: tuple[Draft, ...] = ()
 
 
-def _walk(drafts: Iterator[Draft], loop: Loop, kind: str | None) -> _Walked:
-    refused: list[Draft] = []
-    changed: list[Entry] = []
+def _walk(
+    drafts: Iterator[Draft], loop: Loop, kind: str | None, refused: FirstAndLast[FileProblem]
+) -> _Walked:
+    changed: FirstAndLast[Entry] = FirstAndLast(1, 0)
     reached = 0
     for entry in loop.entries():
-        if isinstance(entry.event, LoopOpened) and kind not in (None, entry.event.kind):
-            raise BookDiffers(
-                f"{loop.stream} is of kind {entry.event.kind}, not {kind}; nothing was written;"
-                " leave out the kind, or take another store"
-            )
+        _check_kind(loop, entry, kind)
         if entry.host_ref is not None:  # others may have written into the book too
             passed, draft = _step(drafts, entry)
             if draft is None and not passed:
-                return _Walked(reached, (_shorter(loop, reached), *_notes(changed)), tuple(refused))
+                return _Walked(reached, (_shorter(loop, reached), *_notes(changed)))
             if draft is None or not _same(draft, entry):
                 raise BookDiffers(_differs(loop, entry))
-            refused += passed
+            for one in passed:
+                refused.add(_refusal(one, "was refused when its book was begun"))
             if draft.event != entry.event:
-                changed.append(entry)
+                changed.add(entry)
         reached = entry.seq
-    return _Walked(None, _notes(changed), tuple(refused))
+    return _Walked(None, _notes(changed))
+
+
+def _check_kind(loop: Loop, entry: Entry, kind: str | None) -> None:
+    if isinstance(entry.event, LoopOpened) and kind not in (None, entry.event.kind):
+        raise BookDiffers(
+            f"{loop.stream} is of kind {entry.event.kind}, not {kind}; nothing was written;"
+            " leave out the kind, or take another store"
+        )
 
 
 def _step(drafts: Iterator[Draft], entry: Entry) -> tuple[list[Draft], Draft | None]:
@@ -188,13 +194,13 @@ def _shorter(loop: Loop, reached: int) -> str:
     return f"the book goes on past this file, which ends at entry {reached} of {loop.version}"
 
 
-def _notes(changed: list[Entry]) -> tuple[str, ...]:
-    if not changed:
+def _notes(changed: FirstAndLast[Entry]) -> tuple[str, ...]:
+    if not changed.total:
         return ()
-    first = changed[0]
-    how_many = counted(len(changed), "entry", "entries")
+    [first] = changed.kept
     note = (
-        f"{how_many} of the book, first entry {first.seq} (line {first.line}), would be read otherwise now:"
-        " the file was edited, or another loopbook read it; the book stays as it is"
+        f"{counted(changed.total, 'entry', 'entries')} of the book, first entry {first.seq}"
+        f" (line {first.line}), would be read otherwise now: the file was edited, or another loopbook"
+        " read it; the book stays as it is"
     )
     return (note,)

@@ -23,7 +23,7 @@ from loopbook.entry import Draft
 from loopbook.events import LoopOpened
 from loopbook.evidence.outcomes import DEFAULT, Rules
 from loopbook.evidence.redaction import Redactor
-from loopbook.loop import Books
+from loopbook.loop import Books, own_redactor
 from loopbook.transcripts import SessionFile, SessionReading, open_session, read_session
 
 #: The host name under which audit opens its loops: no session of any host has it.
@@ -34,7 +34,11 @@ Watch = Callable[[int], None]
 
 
 class Options(NamedTuple):
-    """How a session is audited. ``store`` is the URL that keeps the book, ``kind`` a new loop's kind."""
+    """How a session is audited.
+
+    ``store`` is the URL that keeps the book, ``kind`` a new loop's kind, ``redactor`` knows the secrets
+    (default: the values of this process's variables whose names say so).
+    """
 
     store: str | None = None
     kind: str | None = None
@@ -53,8 +57,9 @@ class SessionAudit:
     def __init__(self, session: Session, filed: Filed, reading: SessionReading) -> None:
         self.session = session
         self.notes = filed.notes
-        self._problems = [*(FileProblem(line=p.line, text=p.what) for p in reading.problems), *filed.refused]
-        self._unlisted = reading.problems_total - len(reading.problems)
+        of_file = (FileProblem(line=problem.line, text=problem.what) for problem in reading.problems)
+        self._problems = [*of_file, *filed.refused.kept]
+        self._unlisted = reading.problems_total - len(reading.problems) + filed.refused.left_out
         self._report = Report(reading.open_run, reading.open_line)
         self._lines = self._report.lines(filed.entries())
 
@@ -83,8 +88,10 @@ def audit_session(path: str | os.PathLike[str], options: Options = Options()) ->
 def filed_session(file: SessionFile, options: Options, watch: Watch | None = None) -> Iterator[SessionAudit]:
     """File a session, and keep its book open while it is told."""
     times = _Times()
-    with _url(options.store) as url, _books(file, url, options, times) as books:
-        reading = read_session(file, rules=options.rules, redactor=options.redactor)
+    # The reader redacts before it cuts, the book once more: both must know the same secrets.
+    redactor = options.redactor or own_redactor()
+    with _url(options.store) as url, _books(file, url, options, times, redactor) as books:
+        reading = read_session(file, rules=options.rules, redactor=redactor)
         filed = file_away(_watched(reading, times, watch), books, _loop_id(file), options.kind)
         store = books.url if options.store is not None and filed.loop is not None else None
         yield SessionAudit(_facts(file, reading, filed, times, store), filed, reading)
@@ -116,14 +123,14 @@ def _url(store: str | None) -> Iterator[str]:
         yield f"sqlite:///{Path(folder).as_posix()}/books.db"
 
 
-def _books(file: SessionFile, url: str, options: Options, times: _Times) -> Books:
+def _books(file: SessionFile, url: str, options: Options, times: _Times, redactor: Redactor) -> Books:
     return Books.open(
         url,
         session=file.session,
         host=HOST,
         clock=times.clock,
         kinds_dir=options.kinds_dir,
-        redactor=options.redactor,
+        redactor=redactor,
     )
 
 

@@ -112,6 +112,18 @@ def test_with_a_store_the_book_is_kept_and_the_catalogue_has_it(tmp_path: Path, 
         assert [(row.id, row.intent) for row in books.list()] == [(LOOP, "make it retry")]
 
 
+def test_a_secret_of_this_process_reaches_neither_book_nor_report(
+    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "correct-horse-battery"
+    monkeypatch.setenv("SOME_API_KEY", secret)
+    session = a_session()
+    session.user("x" * 7_990 + secret)  # a cut at 8,000 must not leave half of it
+    told = audit_session(changed(session, "make it retry", secret).write(tmp_path), Options(store))
+    for text in (told.model_dump_json(), repr(entries(store))):
+        assert "correct-h" not in text
+
+
 def test_no_hook_of_the_session_would_adopt_the_book(tmp_path: Path, store: str) -> None:
     path = a_session().write(tmp_path)
     host = open_session(path).host
