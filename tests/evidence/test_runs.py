@@ -71,6 +71,8 @@ def test_no_line_starves_because_a_newer_one_is_long() -> None:
     kept = settle([], lines, PLAIN, run="r1").lines
     assert [line.text for line in kept[:-1]] == [f"order {n}" for n in range(19)]
     assert len(kept[-1].text) > LINES_CHARS / 2
+    long = [Line(role="user", text="y" * 2_000)] * 19 + [Line(role="tool", text="x" * 10**6)]
+    assert min(len(line.text) for line in settle([], long, PLAIN, run="r1").lines) > 1_000
 
 
 def test_the_final_text_keeps_both_ends() -> None:
@@ -157,6 +159,13 @@ def test_a_call_that_did_not_run_says_only_that(status: str | None) -> None:
 )
 def test_a_command_is_found_where_hosts_put_it(args: dict[str, object], command: str) -> None:
     assert command_of(args) == command
+
+
+@pytest.mark.parametrize("at", [1_990, 2_000])
+def test_a_secret_at_the_cut_of_a_command_does_not_leave_half_of_itself(at: int) -> None:
+    kept = keep(bash("x" * (at - 1) + " " + SECRET), SAFE).input
+    assert len(kept) == INPUT_CHARS
+    assert "corr" not in kept
 
 
 def test_an_edit_keeps_its_path_and_not_the_files_text() -> None:

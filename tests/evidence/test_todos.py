@@ -173,6 +173,10 @@ def test_a_sub_agent_ticks_off_the_main_agents_tasks_only(own: bool) -> None:
     assert [e.type for e in events] == ([] if own else ["todo_completed"])
 
 
+def test_a_sub_agent_opens_no_task_of_the_loop() -> None:
+    assert observe(Lists(), task("c1", {"taskId": "9", "status": "pending"}, by="child"), str)[1] == ()
+
+
 def test_a_flood_of_todos_is_remembered_within_bounds() -> None:
     lists, events = observe(Lists(), write("c1", [entry(f"t{n}") for n in range(5_000)]), str)
     assert len(events) == len(lists.written) == TODOS
