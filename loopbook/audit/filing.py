@@ -4,8 +4,8 @@ Theory. A reader's drafts are prefix-stable, so a session that has grown goes on
 has. A book is continued only where its beginning is the file's: book and drafts are walked in
 step first, and another file under the same session id is refused before anything is written.
 
-The loop opens with the first prompt of a person (in a sub-agent's own file: of its parent); that
-prompt is its intent. What stands before it is held back until then, so a file that ends earlier has
+The loop opens with the first prompt of the one who asks (a person; in a sub-agent's own file the
+host, in its parent's words); that prompt is its intent. What stands before it is held back until then, so a file that ends earlier has
 no loop yet: its book, too, must be the beginning of the longer file's book.
 """
 
@@ -20,7 +20,7 @@ from loopbook.audit.model import PROBLEMS, FileProblem
 from loopbook.audit.shown import counted
 from loopbook.entry import Draft, Entry
 from loopbook.errors import BookDiffers, InvalidEvent, NoSuchLoop, Refused
-from loopbook.events import LoopOpened, Prompted, RunSettled
+from loopbook.events import LoopOpened, Origin, Prompted, RunSettled
 from loopbook.evidence.text import head
 from loopbook.loop import Books, Loop
 
@@ -55,13 +55,15 @@ class Filed(NamedTuple):
         return islice(self.loop.entries(), self.upto)
 
 
-def file_away(drafts: Iterator[Draft], books: Books, loop_id: str, kind: str | None = None) -> Filed:
+def file_away(
+    drafts: Iterator[Draft], books: Books, loop_id: str, kind: str | None = None, asker: Origin = "human"
+) -> Filed:
     """Bring all drafts into the book ``loop:<loop_id>``, passing over those it has.
 
-    ``kind`` is that of a new loop (default: change). Raises ``BookDiffers``, and nothing is written,
+    ``kind`` is that of a new loop (default: change), ``asker`` the origin of the prompt that opens it. Raises ``BookDiffers``, and nothing is written,
     where the book was begun from another file or with another kind.
     """
-    held, intent = _opening(drafts)
+    held, intent = _opening(drafts, asker)
     rest = chain(held, drafts)
     loop = _existing(books, loop_id)
     walked = _Walked()
@@ -84,13 +86,13 @@ def _existing(books: Books, loop_id: str) -> Loop | None:
         return None
 
 
-def _opening(drafts: Iterator[Draft]) -> tuple[list[Draft], str | None]:
-    """The drafts up to the first prompt that can be an intent, and its text (``None``: none came)."""
+def _opening(drafts: Iterator[Draft], asker: Origin) -> tuple[list[Draft], str | None]:
+    """The drafts up to the first prompt of the asker, and its text (``None``: none came)."""
     held: list[Draft] = []
     for draft in drafts:
         held.append(draft)
         event = draft.event
-        if isinstance(event, Prompted) and event.origin in ("human", "child"):
+        if isinstance(event, Prompted) and event.origin == asker:
             return held, head(event.text, INTENT_CHARS)
         if len(held) == HELD:
             return held, ""

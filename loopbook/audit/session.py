@@ -20,7 +20,7 @@ from loopbook.audit.filing import KIND, Filed, file_away
 from loopbook.audit.model import Audit, FileProblem, Item, Session
 from loopbook.audit.report import Report
 from loopbook.entry import Draft
-from loopbook.events import LoopOpened
+from loopbook.events import LoopOpened, Origin
 from loopbook.evidence.outcomes import DEFAULT, Rules
 from loopbook.evidence.redaction import Redactor
 from loopbook.loop import Books, own_redactor
@@ -92,7 +92,8 @@ def filed_session(file: SessionFile, options: Options, watch: Watch | None = Non
     redactor = options.redactor or own_redactor()
     with _url(options.store) as url, _books(file, url, options, times, redactor) as books:
         reading = read_session(file, rules=options.rules, redactor=redactor)
-        filed = file_away(_watched(reading, times, watch), books, _loop_id(file), options.kind)
+        drafts = _watched(reading, times, watch)
+        filed = file_away(drafts, books, _loop_id(file), options.kind, _asker(file))
         store = books.url if options.store is not None and filed.loop is not None else None
         yield SessionAudit(_facts(file, reading, filed, times, store), filed, reading)
 
@@ -140,6 +141,11 @@ def _watched(reading: SessionReading, times: _Times, watch: Watch | None) -> Ite
         if watch is not None:
             watch(reading.position)
         yield draft
+
+
+def _asker(file: SessionFile) -> Origin:
+    """Whose prompts are the intent: a sub-agent's own file holds none of a person's."""
+    return "host" if file.session.startswith("agent-") else "human"
 
 
 def _loop_id(file: SessionFile) -> str:

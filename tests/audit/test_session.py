@@ -219,6 +219,16 @@ def test_the_intent_is_the_first_prompt_of_a_person_whoever_spoke_before(tmp_pat
     assert [entry.event.type for entry in entries(store)][:2] == ["loop_opened", "prompted"]
 
 
+def test_a_sub_agents_own_file_is_a_loop_of_its_own_asked_by_its_parent(tmp_path: Path, store: str) -> None:
+    child = Session(child="c1")
+    child.user("look for callers")
+    child.runs("grep -r slugify .", "b1", "pages.py")
+    child.says("Only one.")
+    told = audit_session(child.write(tmp_path, "agent-c1.jsonl"), Options(store))
+    assert (told.session.loop, told.session.intent) == ("audit-claude-code-agent-c1", "look for callers")
+    assert entries(store, told.session.loop)
+
+
 # --- another file, another kind -------------------------------------------------------------
 
 
