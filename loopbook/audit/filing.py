@@ -5,8 +5,9 @@ has. A book is continued only where its beginning is the file's: book and drafts
 step first, and another file under the same session id is refused before anything is written.
 
 The loop opens with the first prompt of the one who asks (a person; in a sub-agent's own file the
-host, in its parent's words); that prompt is its intent. What stands before it is held back until then, so a file that ends earlier has
-no loop yet: its book, too, must be the beginning of the longer file's book.
+host, in its parent's words); that prompt is its intent. What stands before it is held back until
+then, so a file that ends earlier has no loop yet: its book, too, must be the beginning of the
+longer file's book.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ def file_away(
 ) -> Filed:
     """Bring all drafts into the book ``loop:<loop_id>``, passing over those it has.
 
-    ``kind`` is that of a new loop (default: change), ``asker`` the origin of the prompt that opens it. Raises ``BookDiffers``, and nothing is written,
-    where the book was begun from another file or with another kind.
+    ``kind`` is that of a new loop (default: change), ``asker`` the origin of the prompt that opens
+    it. Raises ``BookDiffers``, and nothing is written, where the book was begun from another file or
+    with another kind.
     """
     held, intent = _opening(drafts, asker)
     rest = chain(held, drafts)
