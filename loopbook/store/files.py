@@ -21,13 +21,16 @@ from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, 
 
 #: "LBOK": what ``file`` and every SQLite tool show of a loopbook store.
 APPLICATION_ID = 0x4C424F4B
-#: Raised by one when an older loopbook could no longer read or write the table.
-SCHEMA = 1
+#: Raised by one when an older loopbook could no longer read or write a store. 2: snapshots, and
+#: streams that begin with a fork. An older file is upgraded when it is opened, since all that is
+#: needed is a further table.
+SCHEMA = 2
 
 
 def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
-    """Make the file if it is not there, refuse it if it is not ours, give it its table.
+    """Make the file if it is not there, refuse it if it is not ours, give it its tables.
 
+    ``create`` are the statements that make each table that is not there.
     Raises ``ForeignStore``, ``NewerStore`` or ``StoreUnavailable``; the file is then untouched.
     """
     try:
@@ -79,6 +82,7 @@ def connect(path: Path, busy_seconds: float, synchronous: str) -> sqlite3.Connec
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         # NORMAL is safe against a crash of the process only with a write-ahead log.
         connection.execute(f"PRAGMA synchronous={synchronous if mode == 'wal' else 'FULL'}")
+        connection.execute("PRAGMA secure_delete=ON")  # nothing is removed but what must be gone
     except sqlite3.Error as wrong:
         raise told(wrong, path) from wrong
     return connection
@@ -91,8 +95,8 @@ def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str]) -> None:
-    if not _recognise(connection, path, "BEGIN"):
-        if not _recognise(connection, path, "BEGIN IMMEDIATE"):  # unless another process came first
+    if _recognise(connection, path, "BEGIN") != SCHEMA:
+        if _recognise(connection, path, "BEGIN IMMEDIATE") != SCHEMA:  # unless another process came first
             for statement in create:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -102,8 +106,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str]) 
         connection.execute("PRAGMA journal_mode=WAL")
 
 
-def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> bool:
-    """Whether the file is a store already; false only for an empty one, which may become a store.
+def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> int:
+    """The schema of the store that the file is; 0 only for an empty one, which may become a store.
 
     All is read in one transaction, so that it is of one moment; an IMMEDIATE one stays open.
     """
@@ -128,7 +132,7 @@ def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> bool:
         )
     if begin == "BEGIN":
         connection.execute("COMMIT")
-    return bool(mark == APPLICATION_ID)
+    return int(schema) if mark == APPLICATION_ID else 0
 
 
 _WRITABLE = "make file and folder writable, or name another store"

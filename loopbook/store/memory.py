@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_right, insort
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from threading import Condition
 from typing import cast
 from uuid import UUID
 
-from eventsourcing.persistence import ApplicationRecorder, StoredEvent
+from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from loopbook.store.records import Row
+from loopbook.store.records import Row, Size, Waiter
 
 
 class MemoryRecorder(POPOApplicationRecorder):
     """The library's recorder, reading from a version on without passing over all rows before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._versions: defaultdict[str, list[int]] = defaultdict(list)  # of each stream, sorted
+        self._snapshots: defaultdict[str, dict[int, Row]] = defaultdict(dict)
+        self.committed = Condition(self._database_lock)
+        self.commits = 0
+
+    def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken."""
+        with self._database_lock:
+            self._insert_events(stored_events)
+            for stream, version, _topic, _state in cast("Sequence[Row]", stored_events):
+                insort(self._versions[stream], version)
+            self._tell()
+        return None
+
+    def _tell(self) -> None:
+        self.commits += 1
+        self.committed.notify_all()
 
     def select_events(
         self,
@@ -24,23 +47,112 @@ class MemoryRecorder(POPOApplicationRecorder):
         desc: bool = False,
         limit: int | None = None,
     ) -> Sequence[StoredEvent]:
-        """The rows of a stream; a book's versions have no gaps, so they are counted off."""
+        """The rows of a stream, oldest first unless ``desc``."""
         with self._database_lock:
+            versions = self._versions.get(str(originator_id), [])
+            first = 0 if gt is None else bisect_right(versions, gt)
+            last = len(versions) if lte is None else bisect_right(versions, lte)
+            picked = range(first, last)
             places = self._stored_events_index.get(str(originator_id), {})
-            last = len(places) if lte is None else min(lte, len(places))
-            versions = range((gt or 0) + 1, last + 1)
-            picked = (versions[::-1] if desc else versions)[:limit]
-            return [self._stored_events[places[version]] for version in picked]
+            return [
+                self._stored_events[places[versions[at]]] for at in (picked[::-1] if desc else picked)[:limit]
+            ]
 
     def taken(self, streams: Collection[str]) -> set[str]:
         """Which of these streams have a first row."""
         with self._database_lock:
-            return {stream for stream in streams if self._stored_events_index.get(stream)}
+            return {stream for stream in streams if 1 in self._stored_events_index.get(stream, {})}
 
     def newest(self, stream: str, topic: str) -> Row | None:
         """The newest row of a topic in a stream."""
         rows = cast("Sequence[Row]", self.select_events(stream, desc=True))
         return next((row for row in rows if row.topic == topic), None)
+
+    def streams(self, prefix: str = "", after: str = "", limit: int = 1_000) -> Sequence[str]:
+        """The names of streams that begin with ``prefix`` and follow ``after``, sorted."""
+        with self._database_lock:
+            return sorted(
+                stream for stream in self._versions if stream > after and stream.startswith(prefix)
+            )[:limit]
+
+    def sizes(self, streams: Collection[str]) -> Mapping[str, Size]:
+        """How large these streams are; one that is not there is left out."""
+        with self._database_lock:
+            known = [stream for stream in streams if stream in self._versions]
+            return {
+                stream: Size(len(rows), sum(len(row.state) for row in rows))
+                for stream in known
+                for rows in (self.select_events(stream),)
+            }
+
+    def delete(self, streams: Collection[str]) -> None:
+        """Remove all rows of these streams, their snapshots too."""
+        gone = set(streams)
+        with self._database_lock:
+            kept = [row for row in self._stored_events if row.originator_id not in gone]
+            self._stored_events.clear()
+            self._stored_events_index.clear()
+            self._update_table(kept)
+            for stream in gone:
+                self._versions.pop(stream, None)
+            self.snapshots_delete(gone)
+            self._tell()
+
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = ()) -> None:
+        """Put other topics and states where rows stand, and add rows; all at once or nothing."""
+        with self._database_lock:
+            for row in rows:
+                if row.originator_version not in self._stored_events_index.get(row.originator_id, {}):
+                    raise IntegrityError(f"{row.originator_id} seq {row.originator_version} is not there")
+            self.insert_events(cast("Sequence[StoredEvent]", added))
+            for row in rows:
+                place = self._stored_events_index[row.originator_id][row.originator_version]
+                self._stored_events[place] = cast("StoredEvent", row)
+            self.snapshots_delete({row.originator_id for row in (*rows, *added)})
+
+    def vacuum(self) -> None:
+        """Nothing: what was removed is gone."""
+
+    def snapshot_put(self, row: Row) -> None:
+        """Keep a snapshot, in place of one of the same stream and version."""
+        with self._database_lock:
+            self._snapshots[row.originator_id][row.originator_version] = row
+
+    def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
+        """The newest snapshot of a stream, at version ``lte`` or before."""
+        with self._database_lock:
+            kept = self._snapshots.get(stream, {})
+            version = max((at for at in kept if lte is None or at <= lte), default=None)
+            return None if version is None else kept[version]
+
+    def snapshots_delete(self, streams: Collection[str]) -> None:
+        """Remove all snapshots of these streams."""
+        with self._database_lock:
+            for stream in streams:
+                self._snapshots.pop(stream, None)
+
+    def waiter(self) -> Waiter:
+        """A waiter for what is committed from now on."""
+        return _Waiter(self)
+
+
+class _Waiter:
+    """Sleeps on the recorder's condition."""
+
+    def __init__(self, recorder: MemoryRecorder) -> None:
+        self._recorder = recorder
+        self._seen = recorder.commits
+
+    def wait(self, timeout: float) -> bool:
+        """Whether anything was committed since the last ``True``."""
+        recorder = self._recorder
+        with recorder.committed:
+            woken = recorder.committed.wait_for(lambda: recorder.commits != self._seen, timeout)
+            self._seen = recorder.commits
+        return woken
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 class Factory(POPOFactory):

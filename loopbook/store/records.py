@@ -8,7 +8,7 @@ The library's repository is never asked; ``loopbook.book`` catches up by version
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from eventsourcing.application import Application
@@ -29,8 +29,32 @@ class Row(NamedTuple):
     state: bytes
 
 
+class Size(NamedTuple):
+    """How large a stream is: its rows, and the bytes of their states."""
+
+    rows: int
+    bytes: int
+
+
+class Waiter(Protocol):
+    """Waits for commits of anybody, from the moment it was made. For one thread; close it afterwards."""
+
+    def wait(self, timeout: float) -> bool:
+        """Whether anything was committed since the last ``True`` (else since it was made).
+
+        Returns as soon as there is something, and ``False`` after ``timeout`` seconds without. No
+        commit is missed; now and then it wakes for nothing. Raises ``StoreUnavailable``.
+        """
+
+    def close(self) -> None:
+        """Give up what it holds."""
+
+
 class Recorder(Protocol):
-    """What a book asks of a store: the library's recorder, and two questions about many rows at once."""
+    """What a book asks of a store: the library's recorder, and what concerns many rows or none.
+
+    A snapshot is a row in a table of its own; nothing here knows what its state means.
+    """
 
     def insert_events(self, stored_events: Sequence[StoredEvent], /) -> Sequence[int] | None:
         """Store all rows or none; the library's ``IntegrityError`` where a version is taken."""
@@ -51,6 +75,53 @@ class Recorder(Protocol):
 
     def newest(self, stream: str, topic: str) -> Row | None:
         """The newest row of a topic in a stream."""
+
+    def streams(self, prefix: str = "", after: str = "", limit: int = 1_000) -> Sequence[str]:
+        """The names of streams that begin with ``prefix`` and follow ``after``, in code point order.
+
+        At most ``limit``: ask again after the last one for more.
+        """
+
+    def sizes(self, streams: Collection[str]) -> Mapping[str, Size]:
+        """How large these streams are; one that is not there is left out."""
+
+    def delete(self, streams: Collection[str]) -> None:
+        """Remove all rows of these streams, their snapshots too; all at once or nothing."""
+
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = ()) -> None:
+        """Put other topics and states where rows stand, and add rows; all at once or nothing.
+
+        The snapshots of all streams concerned go with it. The library's ``IntegrityError`` where
+        there is nothing to replace, or a version to be added is taken. Only scrubbing does this.
+        """
+
+    def vacuum(self) -> None:
+        """Give back the space of what was removed, so that its bytes are nowhere any more."""
+
+    def snapshot_put(self, row: Row) -> None:
+        """Keep a snapshot, in place of one of the same stream and version."""
+
+    def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
+        """The newest snapshot of a stream, at version ``lte`` or before."""
+
+    def snapshots_delete(self, streams: Collection[str]) -> None:
+        """Remove all snapshots of these streams."""
+
+    def waiter(self) -> Waiter:
+        """A waiter for what is committed from now on."""
+
+
+def past(prefix: str) -> str | None:
+    """The least text that follows all texts with this prefix; nothing where there is none.
+
+    >>> past("loop:"), past("a" + chr(0x10FFFF)), past("")
+    ('loop;', 'b', None)
+    """
+    kept = prefix.rstrip("\U0010ffff")
+    if not kept:
+        return None
+    after = ord(kept[-1]) + 1
+    return kept[:-1] + chr(0xE000 if after == 0xD800 else after)  # a text has no surrogates
 
 
 class EntryMapper(Mapper[str]):

@@ -5,26 +5,19 @@ What is set, and why: WAL, so that readers and the one writer do not wait for ea
 take the last saves (``FULL`` where that matters; always without WAL). ``BEGIN IMMEDIATE``, so that
 a writer waits at the start and never finds halfway that it cannot go on. A lock of our own among
 the threads of a process, since SQLite's is not fair.
-
-The connections are kept here rather than in the library's pool: it costs more than the insert,
-and a connection that cannot be made leaves its writer lock held.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import cast
 from uuid import UUID
 
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
 from eventsourcing.sqlite import (
     SQLiteApplicationRecorder,
-    SQLiteConnection,
-    SQLiteConnectionPool,
     SQLiteDatastore,
     SQLiteFactory,
 )
@@ -32,53 +25,14 @@ from eventsourcing.utils import Environment
 
 from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
-from loopbook.store.files import connect, prepare, told
-from loopbook.store.records import Row
+from loopbook.store.connections import Connections, DataVersion
+from loopbook.store.files import prepare, told
+from loopbook.store.records import Row, Size, Waiter, past
 
-#: Connections that are kept open while nobody uses them.
-IDLE = 4
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
-
-
-class Connections(SQLiteConnectionPool):
-    """The library's pool with our settings, and a shorter way to a connection for our recorder."""
-
-    def __init__(self, path: Path, busy_seconds: float, synchronous: str) -> None:
-        super().__init__(db_name=str(path), pool_timeout=busy_seconds + 5)
-        self.path, self.busy_seconds, self.synchronous = path, busy_seconds, synchronous
-        self.writer = Lock()
-        self._idle: deque[sqlite3.Connection] = deque()
-
-    def _create_connection(self) -> SQLiteConnection:
-        connection = self._connect()
-        connection.row_factory = sqlite3.Row
-        return SQLiteConnection(connection, max_age=self.max_age)
-
-    def _connect(self) -> sqlite3.Connection:
-        return connect(self.path, self.busy_seconds, self.synchronous)
-
-    def lend(self) -> sqlite3.Connection:
-        """A connection that nobody else uses; give it back, or close it after an error."""
-        if self.closed:
-            raise StoreUnavailable(f"{self.path} is closed; nothing was written; open the store again")
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._connect()
-
-    def take_back(self, connection: sqlite3.Connection) -> None:
-        """Keep a lent connection for the next one who asks."""
-        if self.closed or len(self._idle) >= IDLE:
-            connection.close()
-        else:
-            self._idle.append(connection)
-
-    def close(self) -> None:
-        """Close what is not lent; a lent one is closed when it comes back."""
-        super().close()
-        while self._idle:
-            self._idle.pop().close()
+#: Where snapshots are kept: the library's shape.
+SNAPSHOTS = "stored_snapshots"
 
 
 class SQLiteRecorder(SQLiteApplicationRecorder):
@@ -88,8 +42,22 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         super().__init__(datastore)
         self.connections = connections
 
+    def construct_create_table_statements(self) -> list[str]:
+        """The library's table, and one like it for snapshots."""
+        snapshots = (
+            f"CREATE TABLE IF NOT EXISTS {SNAPSHOTS} (originator_id TEXT, originator_version INTEGER,"
+            " topic TEXT, state BLOB, PRIMARY KEY (originator_id, originator_version)) WITHOUT ROWID"
+        )
+        return [*super().construct_create_table_statements(), snapshots]
+
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
         """Store all rows or none; the library's ``IntegrityError`` where a version is taken."""
+        rows = cast("Sequence[Row]", stored_events)
+        self._write(lambda connection: connection.executemany(self.insert_events_statement, rows))
+        return None
+
+    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Do some work as one transaction, one thread after the other."""
         pool = self.connections
         if not pool.writer.acquire(timeout=pool.busy_seconds + 5):
             raise StoreUnavailable(
@@ -97,20 +65,19 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
                 " nothing was written; try again"
             )
         try:
-            self._insert(cast("Sequence[Row]", stored_events))
+            self._transact(work)
         finally:
             pool.writer.release()
-        return None
 
-    def _insert(self, rows: Sequence[Row]) -> None:
+    def _transact(self, work: Callable[[sqlite3.Connection], object]) -> None:
         connection = self.connections.lend()
         kept = False
         try:
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(self.insert_events_statement, rows)
+            work(connection)
             connection.execute("COMMIT")
             kept = True
-        except sqlite3.IntegrityError as wrong:
+        except (sqlite3.IntegrityError, IntegrityError) as wrong:
             connection.execute("ROLLBACK")
             kept = True
             raise IntegrityError(str(wrong)) from None
@@ -148,21 +115,123 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
 
     def taken(self, streams: Collection[str]) -> set[str]:
         """Which of these streams have a first row."""
-        asked, found = list(streams), set[str]()
+        what = f"SELECT originator_id FROM {self.events_table_name} WHERE originator_version=1 AND"
+        return {cast("str", stream) for (stream,) in self._of(what, streams)}
+
+    def _of(self, what: str, streams: Collection[str], then: str = "") -> list[tuple[object, ...]]:
+        """The answers of a query about streams, asked in portions."""
+        asked, found = list(streams), list[tuple[object, ...]]()
         for start in range(0, len(asked), ASKED):
             part = asked[start : start + ASKED]
-            marks = ",".join("?" * len(part))
-            statement = (
-                f"SELECT originator_id, originator_version, '', '' FROM {self.events_table_name} "
-                f"WHERE originator_version=1 AND originator_id IN ({marks})"
-            )
-            found.update(row.originator_id for row in self._select(statement, part))
+            found += self._ask(f"{what} originator_id IN ({','.join('?' * len(part))}) {then}", part)
         return found
 
     def newest(self, stream: str, topic: str) -> Row | None:
         """The newest row of a topic in a stream."""
         statement = f"{self.select_events_statement}AND topic=? ORDER BY originator_version DESC LIMIT 1"
         return next(iter(self._select(statement, (stream, topic))), None)
+
+    def streams(self, prefix: str = "", after: str = "", limit: int = 1_000) -> Sequence[str]:
+        """The names of streams that begin with ``prefix`` and follow ``after``, in code point order.
+
+        From name to name along the primary key: the rows of a stream are not passed over.
+        """
+        end = past(prefix)
+        next_one = f"SELECT min(originator_id) FROM {self.events_table_name} WHERE originator_id"
+        until = "" if end is None else "AND originator_id<:end"
+        start = f"{next_one}>=:prefix AND originator_id>:after {until}"
+        step = f"SELECT ({next_one}>name {until}) FROM found WHERE name IS NOT NULL"
+        statement = (
+            f"WITH RECURSIVE found(name) AS ({start} UNION ALL {step})"
+            " SELECT name FROM found WHERE name IS NOT NULL LIMIT :limit"
+        )
+        asked = {"prefix": prefix, "after": after, "end": end, "limit": limit}
+        return [cast("str", name) for (name,) in self._ask(statement, asked)]
+
+    def sizes(self, streams: Collection[str]) -> Mapping[str, Size]:
+        """How large these streams are; one that is not there is left out."""
+        what = f"SELECT originator_id, count(*), sum(length(state)) FROM {self.events_table_name} WHERE"
+        found = cast("list[tuple[str, int, int]]", self._of(what, streams, "GROUP BY originator_id"))
+        return {stream: Size(rows, size) for stream, rows, size in found}
+
+    def delete(self, streams: Collection[str]) -> None:
+        """Remove all rows of these streams, their snapshots too; all at once or nothing."""
+        self._write(lambda connection: self._remove(connection, streams, self.events_table_name, SNAPSHOTS))
+
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = ()) -> None:
+        """Put other topics and states where rows stand, and add rows; all at once or nothing."""
+        statement = (
+            f"UPDATE {self.events_table_name} SET topic=?, state=?"
+            " WHERE originator_id=? AND originator_version=?"
+        )
+
+        def work(connection: sqlite3.Connection) -> None:
+            places = [(topic, state, stream, version) for stream, version, topic, state in rows]
+            if rows and connection.executemany(statement, places).rowcount != len(rows):
+                raise IntegrityError("a row to be replaced is not there")
+            connection.executemany(self.insert_events_statement, added)
+            self._remove(connection, {row.originator_id for row in (*rows, *added)}, SNAPSHOTS)
+
+        self._write(work)
+
+    @staticmethod
+    def _remove(connection: sqlite3.Connection, streams: Collection[str], *tables: str) -> None:
+        for table in tables:
+            connection.executemany(
+                f"DELETE FROM {table} WHERE originator_id=?", [(stream,) for stream in streams]
+            )
+
+    def vacuum(self) -> None:
+        """Write the file anew without what was removed, and empty the write-ahead log.
+
+        Raises ``StoreUnavailable`` where somebody reads from the log all the while.
+        """
+        with self.connections.writer:
+            connection = self.connections.lend()
+            try:
+                connection.execute("VACUUM")
+                (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.Error as wrong:
+                raise told(wrong, self.connections.path) from wrong
+            finally:
+                connection.close()
+        if busy:
+            raise StoreUnavailable(
+                f"{self.connections.path} is written anew, but its write-ahead log is being read;"
+                " nothing was lost; try again when nobody reads"
+            )
+
+    def snapshot_put(self, row: Row) -> None:
+        """Keep a snapshot, in place of one of the same stream and version."""
+        statement = f"INSERT OR REPLACE INTO {SNAPSHOTS} VALUES (?,?,?,?)"
+        self._write(lambda connection: connection.execute(statement, row))
+
+    def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
+        """The newest snapshot of a stream, at version ``lte`` or before."""
+        until = "" if lte is None else "AND originator_version<=?"
+        newest_first = "ORDER BY originator_version DESC LIMIT 1"
+        statement = f"SELECT * FROM {SNAPSHOTS} WHERE originator_id=? {until} {newest_first}"
+        return next(iter(self._select(statement, (stream,) if lte is None else (stream, lte))), None)
+
+    def snapshots_delete(self, streams: Collection[str]) -> None:
+        """Remove all snapshots of these streams."""
+        self._write(lambda connection: self._remove(connection, streams, SNAPSHOTS))
+
+    def waiter(self) -> Waiter:
+        """A waiter for what is committed from now on."""
+        return DataVersion(self.connections)
+
+    def _ask(
+        self, statement: str, parameters: Sequence[object] | Mapping[str, object]
+    ) -> list[tuple[object, ...]]:
+        connection = self.connections.lend()
+        try:
+            answers = connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as wrong:
+            connection.close()
+            raise told(wrong, self.connections.path) from wrong
+        self.connections.take_back(connection)
+        return answers
 
     def _select(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         connection = self.connections.lend()
@@ -206,7 +275,7 @@ class Factory(SQLiteFactory):
         self.datastore.pool = self.connections
 
     def application_recorder(self) -> ApplicationRecorder:
-        """A recorder on a file that is surely ours and has its table."""
+        """A recorder on a file that is surely ours and has its tables."""
         recorder = SQLiteRecorder(self.datastore, self.connections)
         prepare(self.connections.path, self.connections.busy_seconds, recorder.create_table_statements)
         return recorder
