@@ -440,11 +440,11 @@ class BookChosen(Event):
 
 
 class Catalogued(Event):
-    """In the catalogue: a loop was opened, adopted, closed or reopened."""
+    """In the catalogue: a loop was opened, adopted, closed, reopened, scrubbed or forgotten."""
 
     type: Literal["catalogued"] = "catalogued"
     loop: str
-    change: Literal["opened", "adopted", "closed", "reopened"]
+    change: Literal["opened", "adopted", "closed", "reopened", "scrubbed", "forgotten"]
     kind: str | None = None
     intent: str | None = None
     outcome: str | None = None
@@ -457,6 +457,22 @@ class Reserved(Event):
     what: Literal["host_ref", "todo", "unit", "finding"]
     stream: str
     seq: int = Field(ge=1)
+
+
+class Scrubbed(Event):
+    """Texts were taken out of this stream's past, and its chain was anchored anew. It moves nothing.
+
+    ``seqs`` are the entries that were rewritten, of the stream ``of`` (this one, or the one it was
+    forked from); ``before`` and ``after`` are the sum of the newest entry then and now, so that a
+    head noted before can be told from a book that somebody changed.
+    """
+
+    type: Literal["scrubbed"] = "scrubbed"
+    of: str
+    seqs: tuple[int, ...]
+    reason: str = ""
+    before: str
+    after: str
 
 
 class Unknown(Event):
@@ -474,7 +490,7 @@ AnyEvent = (
     | Task | Base | Watch | Friction
     | Prompted | RunSettled
     | Judged | Noticed | PassedOver
-    | Forked | Switched | BookChosen | Catalogued | Reserved
+    | Forked | Switched | BookChosen | Catalogued | Reserved | Scrubbed
 )  # fmt: skip
 
 #: The one discriminated union: what JSON Schemas and validation of a whole event are made from.
