@@ -9,7 +9,7 @@ file is ours, what a process that died or was forked leaves behind, what SQLite 
 library's application with everything that the process environment could change taken out.
 """
 
-from loopbook.store.records import Recorder, Records, Row, Size, Waiter, open_records
+from loopbook.store.records import Recorder, Records, Row, Size, Stored, Waiter, open_records
 from loopbook.store.urls import StoreURL, parse_url
 
-__all__ = ["Recorder", "Records", "Row", "Size", "StoreURL", "Waiter", "open_records", "parse_url"]
+__all__ = ["Recorder", "Records", "Row", "Size", "StoreURL", "Stored", "Waiter", "open_records", "parse_url"]

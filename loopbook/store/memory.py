@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from threading import Condition
 from typing import cast
 from uuid import UUID
@@ -12,7 +12,7 @@ from uuid import UUID
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from loopbook.store.records import Row, Size, Waiter
+from loopbook.store.records import Row, Size, Stored, Waiter
 
 
 class MemoryRecorder(POPOApplicationRecorder):
@@ -98,13 +98,28 @@ class MemoryRecorder(POPOApplicationRecorder):
             self.snapshots_delete(gone)
             self._tell()
 
-    def replace(self, rows: Sequence[Row], added: Sequence[Row] = ()) -> None:
-        """Put other topics and states where rows stand, and add rows; all at once or nothing."""
+    def load(self, rows: Iterable[Row]) -> None:
+        """Store all rows or none."""
+        self.insert_events(cast("list[StoredEvent]", list(rows)))
+
+    def scan(self, stream: str | None = None) -> Iterator[Stored]:
+        """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
+        with self._database_lock:
+            snapshots = [row for kept in self._snapshots.values() for row in kept.values()]
+            rows = cast("list[Row]", list(self._stored_events))
+        for snapshot, table in ((True, snapshots), (False, rows)):
+            for row in sorted(table, key=lambda row: row[:2]):
+                if stream is None or row.originator_id == stream:
+                    yield Stored(snapshot, row)
+
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
+        """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
         with self._database_lock:
             for row in rows:
                 if row.originator_version not in self._stored_events_index.get(row.originator_id, {}):
                     raise IntegrityError(f"{row.originator_id} seq {row.originator_version} is not there")
             self.insert_events(cast("Sequence[StoredEvent]", added))
+            self.delete(gone)
             for row in rows:
                 place = self._stored_events_index[row.originator_id][row.originator_version]
                 self._stored_events[place] = cast("StoredEvent", row)

@@ -8,7 +8,7 @@ The library's repository is never asked; ``loopbook.book`` catches up by version
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from eventsourcing.application import Application
@@ -27,6 +27,27 @@ class Row(NamedTuple):
     originator_version: int
     topic: str
     state: bytes
+
+
+class Stored(NamedTuple):
+    """A row met while a whole store is read: an entry's, or a snapshot's."""
+
+    snapshot: bool
+    row: Row
+
+    @classmethod
+    def of(cls, snapshot: bool, values: Sequence[object]) -> Stored:
+        """What stands there, whatever it is: a value that is not of its column's type holds nothing."""
+        stream, version, topic, state = values
+        return cls(
+            snapshot,
+            Row(
+                stream if isinstance(stream, str) else repr(stream),
+                version if isinstance(version, int) else 0,
+                topic if isinstance(topic, str) else repr(topic),
+                state if isinstance(state, bytes) else b"",
+            ),
+        )
 
 
 class Size(NamedTuple):
@@ -88,11 +109,21 @@ class Recorder(Protocol):
     def delete(self, streams: Collection[str]) -> None:
         """Remove all rows of these streams, their snapshots too; all at once or nothing."""
 
-    def replace(self, rows: Sequence[Row], added: Sequence[Row] = ()) -> None:
-        """Put other topics and states where rows stand, and add rows; all at once or nothing.
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
+        """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing.
 
         The snapshots of all streams concerned go with it. The library's ``IntegrityError`` where
-        there is nothing to replace, or a version to be added is taken. Only scrubbing does this.
+        there is nothing to replace, or a version to be added is taken. Only upkeep does this.
+        """
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Store all rows or none, as ``insert_events``, but made one by one while they are stored."""
+
+    def scan(self, stream: str | None = None) -> Iterator[Stored]:
+        """Every row of the store, or of a stream, as of one moment: snapshots first, then entries.
+
+        In the order of stream (by code point) and version. Nothing that stands in a row stops it:
+        bytes that are no UTF-8 come as lone surrogates. Raises ``StoreError`` where the file is damaged.
         """
 
     def vacuum(self) -> None:

@@ -10,7 +10,7 @@ the threads of a process, since SQLite's is not fair.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 from uuid import UUID
@@ -27,7 +27,7 @@ from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.files import prepare, told
-from loopbook.store.records import Row, Size, Waiter, past
+from loopbook.store.records import Row, Size, Stored, Waiter, past
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
@@ -158,8 +158,27 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         """Remove all rows of these streams, their snapshots too; all at once or nothing."""
         self._write(lambda connection: self._remove(connection, streams, self.events_table_name, SNAPSHOTS))
 
-    def replace(self, rows: Sequence[Row], added: Sequence[Row] = ()) -> None:
-        """Put other topics and states where rows stand, and add rows; all at once or nothing."""
+    def load(self, rows: Iterable[Row]) -> None:
+        """Store all rows or none, made one by one while they are stored."""
+        self._write(lambda connection: connection.executemany(self.insert_events_statement, rows))
+
+    def scan(self, stream: str | None = None) -> Iterator[Stored]:
+        """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
+        connection = self.connections.connect()
+        connection.text_factory = _any_text
+        only, parameters = ("", ()) if stream is None else ("WHERE originator_id=?", (stream,))
+        try:
+            connection.execute("BEGIN")
+            for table in (SNAPSHOTS, self.events_table_name):
+                for values in connection.execute(f"SELECT * FROM {table} {only} ORDER BY 1, 2", parameters):
+                    yield Stored.of(table == SNAPSHOTS, values)
+        except sqlite3.Error as wrong:
+            raise told(wrong, self.connections.path) from wrong
+        finally:
+            connection.close()
+
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
+        """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
         statement = (
             f"UPDATE {self.events_table_name} SET topic=?, state=?"
             " WHERE originator_id=? AND originator_version=?"
@@ -169,6 +188,7 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             places = [(topic, state, stream, version) for stream, version, topic, state in rows]
             if rows and connection.executemany(statement, places).rowcount != len(rows):
                 raise IntegrityError("a row to be replaced is not there")
+            self._remove(connection, gone, self.events_table_name, SNAPSHOTS)
             connection.executemany(self.insert_events_statement, added)
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, SNAPSHOTS)
 
@@ -261,6 +281,10 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         except sqlite3.Error:
             pass  # something else is wrong, and the caller has its name
         return None
+
+
+def _any_text(text: bytes) -> str:
+    return text.decode(errors="surrogateescape")
 
 
 class Factory(SQLiteFactory):
