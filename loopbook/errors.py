@@ -96,6 +96,18 @@ class DamagedEntry(StoreError, ValueError):
     """Raised when a stored row cannot be read as the entry it must be."""
 
 
+class ParentMissing(DamagedEntry):
+    """Raised when a fork is read whose parent is not in the store any more."""
+
+    def __init__(self, stream: str, parent: str) -> None:
+        super().__init__(
+            f"{stream} is a fork of {parent}, which is not in the store any more; the fork's own entries"
+            f" were left as they are; bring {parent} back from a copy or an export"
+        )
+        self.stream = stream
+        self.parent = parent
+
+
 class VersionGap(StoreError, ValueError):
     """Raised when an entry is not the one that follows the state it is folded into."""
 
@@ -115,6 +127,10 @@ class InvalidLoopId(LoopbookError, ValueError):
 
 class NoSuchLoop(LoopbookError, LookupError):
     """Raised when no loop of this id is in the store."""
+
+
+class CannotFork(LoopbookError, ValueError):
+    """Raised when a loop cannot be forked there: it has no such entry, or is itself too deep a fork."""
 
 
 # --- what people write --------------------------------------------------------------

@@ -448,6 +448,7 @@ class Catalogued(Event):
     kind: str | None = None
     intent: str | None = None
     outcome: str | None = None
+    parent: str | None = None
 
 
 class Reserved(Event):

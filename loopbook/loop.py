@@ -42,7 +42,7 @@ class LoopRow(NamedTuple):
     """One loop as the catalogue has it: texts alone, so that it is JSON as it stands.
 
     ``opened`` is a time in UTC, ``session`` the one that opened or last adopted it, ``outcome`` how
-    it closed (``None`` while it is open).
+    it closed (``None`` while it is open), ``parent`` the loop it is a fork of.
     """
 
     id: str
@@ -51,6 +51,7 @@ class LoopRow(NamedTuple):
     opened: str
     session: str
     outcome: str | None = None
+    parent: str | None = None
 
 
 class Books:
@@ -144,10 +145,43 @@ class Books:
             review_tier=review_tier,
             definition=known.definition(),
         )
+        return self._under_new_id(id, lambda loop: self._choose(loop, opened, session, after=0))
+
+    def fork(
+        self,
+        id: str,  # noqa: A002 - what the caller calls it
+        version: int | None = None,
+        *,
+        new_id: str | None = None,
+        session: str | None = None,
+    ) -> Loop:
+        """Open a loop that goes on from another one's entry ``version`` (default: its newest).
+
+        The fork has that loop's entries up to there, and what was used there once is used. It is
+        open, even where its parent is closed, and becomes the session's current book. The parent
+        takes no notice. Raises ``NoSuchLoop``, ``CannotFork`` for a version that the loop has not,
+        ``InvalidLoopId``, and ``AlreadyUsed`` for a ``new_id`` that the store has.
+
+        >>> books = Books.open("memory:")
+        >>> fork = books.fork(books.start("chore", "Tidy up", id="a").id, new_id="b")
+        >>> [(entry.stream, entry.seq, entry.event.type) for entry in fork.entries()]
+        [('loop:a', 1, 'loop_opened'), ('loop:b', 2, 'forked')]
+        """
+        parent = self.loop(id)
+        at = parent.version if version is None else version
+        by = self.session if session is None else session
+
+        def begin(loop: Loop) -> None:
+            self.book.fork(parent.stream, at, loop.stream, session=by, also=self._chosen(loop, by))
+
+        return self._under_new_id(new_id, begin)
+
+    def _under_new_id(self, id: str | None, begin: Callable[[Loop], None]) -> Loop:  # noqa: A002 - as above
+        """A loop that did not exist before; under ids of our own making until one is free."""
         while True:
             loop = Loop(self, id or self._new_id())
             try:
-                self._choose(loop, opened, session, after=0)
+                begin(loop)
             except Stale:
                 if id is not None:
                     raise AlreadyUsed(
@@ -196,11 +230,15 @@ class Books:
     def _choose(self, loop: Loop, event: Event, session: str | None, after: int | None = None) -> None:
         """Append an event that makes the loop the session's current book; both are saved at once."""
         by = self.session if session is None else session
-        also = [(session_stream(self.host, by), Draft(BookChosen(book=loop.stream)))]
+        also = self._chosen(loop, by)
         if after is None:
             self.book.record(loop.stream, Draft(event), session=by, also=also)
         else:
             self.book.append(loop.stream, Draft(event), session=by, also=also, after=after)
+
+    def _chosen(self, loop: Loop, session: str) -> tuple[tuple[str, Draft], ...]:
+        """What the session's own stream is told of its current book."""
+        return ((session_stream(self.host, session), Draft(BookChosen(book=loop.stream))),)
 
     def _kind(self, name: str) -> Kind:
         try:
@@ -359,7 +397,8 @@ def _row(rows: Mapping[str, LoopRow], entry: Entry, event: Catalogued) -> LoopRo
     row = rows.get(event.loop)
     if event.change == "opened":
         opened = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
-        return LoopRow(event.loop, event.kind or "", event.intent or "", opened, entry.session)
+        said = event.kind or "", event.intent or "", opened, entry.session
+        return LoopRow(event.loop, *said, parent=event.parent)
     if row is None:
         return None
     if event.change == "adopted":

@@ -57,7 +57,7 @@ def admit(state: BookState, event: e.Event, unit: str | None = None) -> None:
     Traceback (most recent call last):
     loopbook.errors.UnknownTodo: todo 't1' is not open: never opened, or done or dropped already; ...
     """
-    if state.life.outcome is not None and not isinstance(event, e.LoopReopened):
+    if state.life.outcome is not None and not isinstance(event, e.LoopReopened | e.Forked):
         raise LoopClosed(f"the loop is closed; {_UNCHANGED}; reopen it first")
     _check_id(event)
     _check_unit(state, event, unit)

@@ -114,6 +114,12 @@ def _loop_reopened(state: BookState, entry: Entry, _event: e.LoopReopened) -> Bo
     return state._replace(version=entry.originator_version, life=state.life._replace(outcome=None))
 
 
+def _forked(state: BookState, entry: Entry, _event: e.Forked) -> BookState:
+    """A fork goes on, in the session that made it, also where its parent had been closed."""
+    life = state.life._replace(session=entry.session, outcome=None)
+    return state._replace(version=entry.originator_version, life=life)
+
+
 # --- evidence ----------------------------------------------------------------------------------
 
 
@@ -309,6 +315,7 @@ _HANDLERS: Mapping[type[e.Event], _Handler] = dict(
         _on(e.CloseDeclared, _close_declared),
         _on(e.LoopClosed, _loop_closed),
         _on(e.LoopReopened, _loop_reopened),
+        _on(e.Forked, _forked),
         _on(e.Change, _evidence),
         _on(e.Check, _evidence),
         _on(e.Review, _evidence),

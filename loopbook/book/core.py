@@ -14,18 +14,20 @@ attempt). No read is needed where nobody else writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
 from loopbook.book.hygiene import Hygiene
+from loopbook.book.lineage import DEEPEST, lineage, used_before
 from loopbook.book.reading import Place, Reader, following
+from loopbook.book.snapshots import Stand
 from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
 from loopbook.entry import Draft, Entry, shares_unit, sum_in, utc
-from loopbook.errors import AlreadyUsed, DamagedEntry, InvalidEvent, Refused, Stale
-from loopbook.events import BY_TYPE, Event, Reserved
+from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, Refused, Stale
+from loopbook.events import BY_TYPE, Event, Forked, Reserved
 from loopbook.evidence.redaction import Redactor
 from loopbook.projections.admission import admit
 from loopbook.store import Row
@@ -89,7 +91,7 @@ class Book(Reader):
     def seen(self, stream: str, host_refs: Iterable[str]) -> set[str]:
         """Which of these host_refs a stream has already."""
         names = {reservation(stream, "host_ref", self._hygiene.text(ref)): ref for ref in host_refs}
-        return {names[name] for name in self._store().rows.taken(names)}
+        return {names[name] for name in self._taken(stream, names)}
 
     # --- appending ---------------------------------------------------------------------
 
@@ -127,6 +129,45 @@ class Book(Reader):
             drafts = self._unseen(stream, drafts)
         return self._save(_Asked(stream, drafts, session, also, tell=tell))
 
+    def fork(
+        self,
+        parent: str,
+        version: int,
+        stream: str,
+        *,
+        session: str = "",
+        also: Sequence[tuple[str, Draft]] = (),
+    ) -> Entry:
+        """Begin a stream that goes on from a version of another one; its first entry is returned.
+
+        Whoever reads it reads the first ``version`` entries of ``parent`` before its own, and what
+        was used there once is used here. A version that stands in a parent of ``parent`` is forked
+        from there. Raises ``CannotFork``, and ``Stale`` where ``stream`` is there already.
+        """
+        newest = self.head(parent)[0]
+        if not 1 <= version <= newest:
+            raise CannotFork(
+                f"{parent} has the entries 1 to {newest}, and no {version}; nothing was written;"
+                " name one of them"
+            )
+        source = lineage(self._store().rows, parent, version)[-1].stream
+        place = self.place_at(source, version)
+        if len(place.forebears) >= DEEPEST:
+            raise CannotFork(
+                f"{parent} is the {DEEPEST}th fork in a row; nothing was written; fork one before it"
+            )
+        place = place._replace(forebears=(Stand(source, version, place.sum), *place.forebears))
+        asked = _Asked(stream, (Draft(Forked(from_=source, version=version)),), session, also)
+        while True:
+            attempt = self._attempt(asked, place)
+            for _, refusal in attempt.refused:
+                raise refusal
+            if self.head(stream)[0]:
+                raise Stale(stream, 0)
+            if self._insert(attempt.rows):
+                self._keep(stream, attempt.place)
+                return attempt.entries[0]
+
     def _save(self, asked: _Asked) -> tuple[Entry, ...]:
         """Attempt until the outcome is sure: each turn either ends or knows more than the one before."""
         place = self._start(asked)
@@ -139,7 +180,9 @@ class Book(Reader):
                 if newer is place and len(unseen) == len(asked.drafts):
                     return _refuse(asked, attempt)
                 asked, place = asked._replace(drafts=unseen), newer
-            elif not attempt.rows or self._insert(attempt.rows):
+            elif used := used_before(self._records.rows, place.forebears, asked.stream, attempt.keys):
+                asked = self._without(asked, used)
+            elif not attempt.rows or (self._goes_on(asked, place) and self._insert(attempt.rows)):
                 if attempt.rows:
                     self._keep(asked.stream, attempt.place)
                 for draft, refusal in attempt.refused:
@@ -150,8 +193,7 @@ class Book(Reader):
 
     def _start(self, asked: _Asked) -> Place:
         self._store()
-        with self._lock:
-            known = self._places.get(asked.stream)
+        known = self._known(asked.stream)
         if known is None or (asked.after is not None and known.version < asked.after):
             known = self.place(asked.stream)
         if asked.after is not None and known.version != asked.after:
@@ -160,22 +202,34 @@ class Book(Reader):
 
     def _newer(self, asked: _Asked, place: Place) -> Place:
         newer = self.place(asked.stream)
-        if newer.version == place.version:
+        if newer[:2] == place[:2]:
             return place
         if asked.after is not None:
             raise Stale(asked.stream, asked.after)
         return newer
 
+    def _goes_on(self, asked: _Asked, place: Place) -> bool:
+        """Whether a stream that an attempt begins is still to be begun.
+
+        A fork begins further on, where the primary key sees no conflict. Both a fork and an opening
+        write to the catalogue after its newest entry, so whoever looks after reading that is sure.
+        """
+        return place.version > 0 or not self.head(asked.stream)[0]
+
     def _after_conflict(self, asked: _Asked, attempt: _Attempt, place: Place) -> tuple[_Asked, Place]:
         """Why a save was refused by the primary key, and what to attempt next."""
         newer = self._newer(asked, place)
-        taken = self._store().rows.taken(attempt.keys)
-        unseen = tuple(draft for draft in asked.drafts if self._once(asked.stream, draft) not in taken)
-        if newer is place and len(unseen) == len(asked.drafts):
+        without = self._without(asked, self._store().rows.taken(attempt.keys))
+        if newer is place and len(without.drafts) == len(asked.drafts):
             # Nothing new in the stream: an id was used by what the state need not remember any more,
             # or only another stream (the catalogue) has grown, and the next attempt reads its head.
-            asked = asked._replace(used=asked.used | taken)
-        return asked._replace(drafts=unseen), newer
+            return without, newer
+        return asked._replace(drafts=without.drafts), newer
+
+    def _without(self, asked: _Asked, taken: Set[str]) -> _Asked:
+        """What is left to save once these keys are known to be taken."""
+        unseen = tuple(draft for draft in asked.drafts if self._once(asked.stream, draft) not in taken)
+        return asked._replace(drafts=unseen, used=asked.used | taken)
 
     def _attempt(self, asked: _Asked, place: Place) -> _Attempt:
         attempt = _Attempt(place)
@@ -197,7 +251,7 @@ class Book(Reader):
             attempt.keys |= keys
             attempt.entries.append(entry)
             attempt.place = following(attempt.place, entry)
-            if (said := catalogued(asked.stream, entry.event)) is not None:
+            if (said := catalogued(asked.stream, entry.event, attempt.place.state)) is not None:
                 others.append((CATALOGUE, Draft(said, at=entry.at, session=entry.session)))
         if attempt.entries:
             attempt.rows += self._others(others, asked.session, now)
@@ -221,6 +275,8 @@ class Book(Reader):
             draft.line,
             place.sum,
         )
+        if isinstance(event, Forked) and not _begins(event, place):
+            raise Refused("forked begins a fork and stands nowhere else; the book is unchanged; use fork")
         admit(place.state, entry.event, entry.unit)
         row = codec.row(entry)
         try:
@@ -273,8 +329,16 @@ class Book(Reader):
 
     def _unseen(self, stream: str, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
         names = {name for draft in drafts if (name := self._once(stream, draft))}
-        taken = self._store().rows.taken(names) if names else ()
+        taken = self._taken(stream, names)
         return tuple(draft for draft in drafts if self._once(stream, draft) not in taken)
+
+    def _taken(self, stream: str, names: Collection[str]) -> set[str]:
+        """Which of these reservations of a stream are there, its own and those from before its fork."""
+        if not names:
+            return set()
+        place = self._known(stream) or self.place(stream)
+        rows = self._store().rows
+        return rows.taken(names) | used_before(rows, place.forebears, stream, names)
 
 
 def _refuse(asked: _Asked, attempt: _Attempt) -> tuple[Entry, ...]:
@@ -284,6 +348,12 @@ def _refuse(asked: _Asked, attempt: _Attempt) -> tuple[Entry, ...]:
             raise refusal
         asked.tell(draft, refusal)
     return ()
+
+
+def _begins(event: Forked, place: Place) -> bool:
+    """Whether an event is the first of the fork that a place stands for."""
+    parent = place.forebears[0] if place.forebears else None
+    return parent is not None and parent[:2] == (event.from_, event.version) == (event.from_, place.version)
 
 
 def _unit(event: Event, unit: str | None) -> str | None:

@@ -18,6 +18,7 @@ from loopbook.errors import InvalidLoopId
 from loopbook.events import (
     Catalogued,
     Event,
+    Forked,
     LoopClosed,
     LoopOpened,
     LoopReopened,
@@ -26,7 +27,7 @@ from loopbook.events import (
     TodoOpened,
     UnitAdded,
 )
-from loopbook.projections import BookState
+from loopbook.projections import EMPTY, BookState
 
 CATALOGUE = "catalogue"
 
@@ -93,14 +94,20 @@ def reserves(before: BookState, entry: Entry) -> Iterator[tuple[What, str]]:
                     yield "finding", finding.id
 
 
-def catalogued(stream: str, event: Event) -> Catalogued | None:
-    """What the catalogue must say of an event in a loop's stream, so that listing reads no loop."""
+def catalogued(stream: str, event: Event, state: BookState = EMPTY) -> Catalogued | None:
+    """What the catalogue must say of an event in a loop's stream, so that listing reads no loop.
+
+    ``state`` is that after the event: what a fork is of, its parent says.
+    """
     prefix, _, loop = stream.partition(":")
     if prefix != "loop":
         return None
     match event:
         case LoopOpened(kind=kind, intent=intent):
             return Catalogued(loop=loop, change="opened", kind=kind, intent=intent)
+        case Forked(from_=parent):
+            life, of = state.life, parent.removeprefix("loop:")
+            return Catalogued(loop=loop, change="opened", kind=life.kind, intent=life.intent, parent=of)
         case SessionAdopted():
             return Catalogued(loop=loop, change="adopted")
         case LoopClosed(outcome=outcome):
