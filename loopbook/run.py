@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)  # which has no public name
 
 #: Bounds, in characters (code points) or items.
 PROMPT_CHARS = 8_000
@@ -28,18 +33,29 @@ ToolKind = Literal[
 ]  # fmt: skip
 
 
-class RecordModel(BaseModel):
+class _StrictByHand(ModelMetaclass):
+    """Checks the names of fields where a model is called, and only there.
+
+    Reading goes through pydantic-core, which makes models without calling them. A ``__new__`` or
+    ``__init__`` that checks would be called by it too: a third of the time of reading.
+    """
+
+    __pydantic_fields__: Mapping[str, object]
+
+    def __call__(self, *args: object, **fields: object) -> object:
+        known = self.__pydantic_fields__
+        if not fields.keys() <= known.keys():
+            unknown = next(name for name in fields if name not in known)
+            raise TypeError(f"{self.__name__} has no field {unknown!r}")
+        return super().__call__(*args, **fields)
+
+
+class RecordModel(BaseModel, metaclass=_StrictByHand):
     """A frozen value: strict when built by hand, keeping unknown fields when read from a book."""
 
     model_config = ConfigDict(
         frozen=True, extra="allow", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True
     )
-
-    def __new__(cls, *_args: object, **fields: object) -> Self:
-        # Reading goes through pydantic-core, which passes no fields here: only hands are checked.
-        if fields and (unknown := [name for name in fields if name not in cls.model_fields]):
-            raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}")
-        return super().__new__(cls)
 
 
 class Line(RecordModel):

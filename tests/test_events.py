@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 
 import pytest
@@ -109,3 +111,10 @@ def test_reading_keeps_what_building_refuses() -> None:
     read = Check.model_validate({"command": "pytest", "outcome": "pass", "weather": {"wind": [1, 2]}})
     assert read.model_extra == {"weather": {"wind": [1, 2]}}
     assert read.model_dump(mode="json")["weather"] == {"wind": [1, 2]}
+
+
+def test_a_value_is_copied_and_pickled_as_it_is() -> None:
+    event = Review(tier="light", reviewer="ann", findings=(Finding(id="f", severity="nit", text="x"),))
+    for other in (pickle.loads(pickle.dumps(event)), copy.copy(event), copy.deepcopy(event)):
+        assert other == event
+        assert type(other) is Review
