@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import islice
@@ -283,6 +283,22 @@ class Loop:
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """The entries that follow a version, oldest first, read in pieces."""
         return self._books.book.entries(self.stream, after)
+
+    def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
+        """The entries that follow a version, and then each new one as it comes, whoever writes it.
+
+        Ends when nothing has come for ``timeout`` seconds (``None``: waits for ever), and when the
+        books are closed.
+
+        >>> loop = Books.open("memory:").start("chore", "Tidy up")
+        >>> [entry.event.type for entry in loop.follow(timeout=0)]
+        ['loop_opened']
+        """
+        return self._books.book.follow(self.stream, after, timeout)
+
+    def follow_async(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[Entry]:
+        """The same for a task: ``async for entry in loop.follow_async()``."""
+        return self._books.book.follow_async(self.stream, after, timeout)
 
     def record(
         self,

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from threading import Lock
 from typing import NamedTuple, Self, cast
 
+from loopbook.book.following import follow, follow_async
 from loopbook.book.lineage import Segment, lineage
 from loopbook.book.snapshots import EVERY, Stand, pack, unpack
 from loopbook.entry import Entry, damaged, sum_in
 from loopbook.errors import DamagedEntry
 from loopbook.projections import EMPTY, BookState, evolve
-from loopbook.store import Records, Row, open_records, parse_url
+from loopbook.store import Records, Row, Waiter, open_records, parse_url
 
 #: Rows read at once: what bounds memory while a long stream is read.
 CHUNK = 5_000
@@ -58,6 +59,7 @@ class Reader:
     def __init__(self, url: str) -> None:
         self._url = parse_url(url)
         self._records = open_records(self._url)
+        self._closed = False
         self._forget()
 
     def _forget(self) -> None:
@@ -70,8 +72,19 @@ class Reader:
         """The store's URL, its path absolute."""
         return str(self._url)
 
+    @property
+    def records(self) -> Records:
+        """The open store itself, row by row: for upkeep."""
+        return self._store()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed: whoever follows a stream then ends."""
+        return self._closed
+
     def close(self) -> None:
         """Close the store."""
+        self._closed = True
         if self._pid == os.getpid():
             self._records.close()
 
@@ -130,6 +143,18 @@ class Reader:
         """The newest version of a stream and its ``sum``, without reading the rest; (0, "") for none."""
         rows = cast("Sequence[Row]", self._store().rows.select_events(stream, desc=True, limit=1))
         return (rows[0].originator_version, sum_in(rows[0].state)) if rows else (0, "")
+
+    def waiter(self) -> Waiter:
+        """A waiter for what anybody commits to the store from now on; close it afterwards."""
+        return self._store().rows.waiter()
+
+    def follow(self, stream: str, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
+        """The entries that follow a version, and each new one as it comes (see ``following``)."""
+        return follow(self, stream, after, timeout)
+
+    def follow_async(self, stream: str, after: int = 0, timeout: float | None = None) -> AsyncIterator[Entry]:
+        """The same for a task."""
+        return follow_async(self, stream, after, timeout)
 
     def _known(self, stream: str) -> Place | None:
         """The state of a stream as it was last seen."""
