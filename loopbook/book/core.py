@@ -194,7 +194,7 @@ class Book(Reader):
     def _start(self, asked: _Asked) -> Place:
         self._store()
         known = self._known(asked.stream)
-        if known is None or (asked.after is not None and known.version < asked.after):
+        if known is None or (asked.after is not None and known.version != asked.after):
             known = self.place(asked.stream)
         if asked.after is not None and known.version != asked.after:
             raise Stale(asked.stream, asked.after)
