@@ -133,6 +133,21 @@ class CannotFork(LoopbookError, ValueError):
     """Raised when a loop cannot be forked there: it has no such entry, or is itself too deep a fork."""
 
 
+# --- upkeep -------------------------------------------------------------------------
+
+
+class CannotForget(LoopbookError, ValueError):
+    """Raised when a loop cannot be removed, because forks of it would be left without their beginning."""
+
+
+class CannotScrub(LoopbookError, ValueError):
+    """Raised when texts cannot be taken out of a book as asked; the book is unchanged."""
+
+
+class NewerExport(StoreError):
+    """Raised for an export that a newer loopbook wrote; nothing of it was imported."""
+
+
 # --- what people write --------------------------------------------------------------
 
 
