@@ -5,11 +5,26 @@ version). That key is all there is of concurrency: whoever writes a version firs
 save of several rows is kept whole or not at all. Everything else here is care at the edges: which
 file is ours, what a process that died or was forked leaves behind, what SQLite leaves unsaid.
 
-``urls`` reads a store's URL, ``sqlite`` and ``memory`` are the two kinds of it, ``records`` is the
-library's application with everything that the process environment could change taken out.
+``urls`` reads a store's URL; ``memory``, ``sqlite`` and ``postgres`` are the kinds of it, ``files``
+and ``connections``, and ``server``, what the latter two stand on; ``records`` is the library's
+application with everything that the process environment could change taken out.
 """
 
-from loopbook.store.records import Recorder, Records, Row, Size, Stored, Waiter, open_records
+from eventsourcing.persistence import IntegrityError
+
+from loopbook.store.records import Facts, Recorder, Records, Row, Size, Stored, Waiter, open_records
 from loopbook.store.urls import StoreURL, parse_url
 
-__all__ = ["Recorder", "Records", "Row", "Size", "StoreURL", "Stored", "Waiter", "open_records", "parse_url"]
+__all__ = [
+    "Facts",
+    "IntegrityError",
+    "Recorder",
+    "Records",
+    "Row",
+    "Size",
+    "StoreURL",
+    "Stored",
+    "Waiter",
+    "open_records",
+    "parse_url",
+]

@@ -18,13 +18,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
-
-#: "LBOK": what ``file`` and every SQLite tool show of a loopbook store.
-APPLICATION_ID = 0x4C424F4B
-#: Raised by one when an older loopbook could no longer read or write a store. 2: snapshots, and
-#: streams that begin with a fork. An older file is upgraded when it is opened, since all that is
-#: needed is a further table.
-SCHEMA = 2
+from loopbook.store.records import APPLICATION_ID, SCHEMA
 
 
 def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from loopbook.store.records import Row, Size, Stored, Waiter
+from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter
 
 
 class MemoryRecorder(POPOApplicationRecorder):
@@ -145,6 +145,12 @@ class MemoryRecorder(POPOApplicationRecorder):
         with self._database_lock:
             for stream in streams:
                 self._snapshots.pop(stream, None)
+
+    def facts(self) -> Facts:
+        """What the store says of itself."""
+        with self._database_lock:
+            size = sum(len(row.state) for row in self._stored_events)
+            return Facts(SCHEMA, len(self._versions), size)
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""

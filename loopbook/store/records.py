@@ -17,7 +17,15 @@ from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 from eventsourcing.utils import Environment, EnvType
 
 from loopbook.entry import Entry, decode, encode
+from loopbook.errors import StoreUnavailable
 from loopbook.store.urls import StoreURL
+
+#: "LBOK": what ``file`` and every SQLite tool show of a loopbook store.
+APPLICATION_ID = 0x4C424F4B
+#: Raised by one when an older loopbook could no longer read or write a store. 2: snapshots, and
+#: streams that begin with a fork. An older store is upgraded when it is opened, since all that is
+#: needed is a further table.
+SCHEMA = 2
 
 
 class Row(NamedTuple):
@@ -55,6 +63,19 @@ class Size(NamedTuple):
 
     rows: int
     bytes: int
+
+
+class Facts(NamedTuple):
+    """What a store says of itself.
+
+    ``bytes`` is all it takes on disk (in memory: its rows); ``refusal`` why nothing can be written
+    now, "" where all is well.
+    """
+
+    schema: int
+    streams: int
+    bytes: int
+    refusal: str = ""
 
 
 class Waiter(Protocol):
@@ -141,6 +162,9 @@ class Recorder(Protocol):
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""
 
+    def facts(self) -> Facts:
+        """What the store says of itself; nothing is written. Raises ``StoreError``."""
+
 
 def past(prefix: str) -> str | None:
     """The least text that follows all texts with this prefix; nothing where there is none.
@@ -201,8 +225,10 @@ class Records(Application[str]):
 
 def open_records(url: StoreURL) -> Records:
     """Open the store of a URL, making it if it is not there. Raises ``StoreError`` in its many forms."""
-    if url.path is None:
+    if url.kind == "memory":
         return Records({"PERSISTENCE_MODULE": "loopbook.store.memory:Factory"})
+    if url.kind == "postgresql":
+        return _open_postgres(url)
     return Records(
         {
             # The class, not the module: the library counts the factories that a module names.
@@ -211,5 +237,25 @@ def open_records(url: StoreURL) -> Records:
             "ORIGINATOR_ID_TYPE": "text",
             "SYNCHRONOUS": "FULL" if url.full else "NORMAL",
             "BUSY_SECONDS": repr(url.busy_seconds),
+        }
+    )
+
+
+def _open_postgres(url: StoreURL) -> Records:
+    try:
+        import loopbook.store.postgres  # noqa: F401, PLC0415 - the driver is an extra, and slow to import
+    except ImportError as missing:
+        raise StoreUnavailable(
+            f"{url} needs the PostgreSQL driver ({str(missing).splitlines()[0]}); nothing was opened;"
+            " pip install 'loopbook[postgres]'"
+        ) from None
+    return Records(
+        {
+            "PERSISTENCE_MODULE": "loopbook.store.postgres:Factory",
+            "SERVER": url.server,
+            "SCHEMA": url.schema,
+            "LOCK_SECONDS": repr(url.busy_seconds),
+            "ORIGINATOR_ID_TYPE": "text",
+            "CREATE_TABLE": "n",  # our own way to make one is taken, and once
         }
     )

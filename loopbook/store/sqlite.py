@@ -27,7 +27,7 @@ from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.files import prepare, told
-from loopbook.store.records import Row, Size, Stored, Waiter, past
+from loopbook.store.records import Facts, Row, Size, Stored, Waiter, past
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
@@ -236,6 +236,20 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
     def snapshots_delete(self, streams: Collection[str]) -> None:
         """Remove all snapshots of these streams."""
         self._write(lambda connection: self._remove(connection, streams, SNAPSHOTS))
+
+    def facts(self) -> Facts:
+        """What the store says of itself."""
+        ((streams,),) = self._ask(
+            f"SELECT count(*) FROM (SELECT DISTINCT originator_id FROM {self.events_table_name})", ()
+        )
+        ((schema,),) = self._ask("PRAGMA user_version", ())
+        path, refusal = self.connections.path, ""
+        size = sum(file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.exists())
+        try:
+            self._write(lambda _: None)
+        except StoreUnavailable as wrong:
+            refusal = str(wrong)
+        return Facts(cast("int", schema), cast("int", streams), size, refusal)
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""

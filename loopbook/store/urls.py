@@ -7,44 +7,84 @@
 ``sqlite:///b.db?synchronous=full``      wait for the disk at every save (default ``normal``)
 ``sqlite:///b.db?timeout=30``            seconds to wait for another writer (default 10)
 ``memory:``                              gone with the process
-``postgresql://...``                     several machines; needs the extra ``postgres``
+``postgresql://me@host/books``           a database that several machines share
+``postgresql://host/books?schema=team``  its tables in a schema (default ``public``)
+``postgresql://host/books?timeout=30``   seconds to wait for another writer (default 5)
 =======================================  =====================================================
 
-Nothing in a path is percent-decoded, so every path can be written as it is.
+Nothing in a path to a file is percent-decoded, so every path can be written as it is.
+
+A PostgreSQL URL is one of libpq's: whatever libpq knows may stand after ``?`` (``sslmode``,
+``host`` for a socket's folder, ``connect_timeout``). It names host and database itself: no variable
+of the environment chooses a store. Who one is and how the line is secured may come from where
+libpq's users keep it: ``PGUSER``, ``PGPASSWORD``, ``PGPASSFILE`` (``~/.pgpass``), ``PGSSLMODE`` and
+the like. A password within the URL is never shown.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import parse_qsl
+from typing import Literal, NamedTuple
+from urllib.parse import parse_qsl, unquote
 
-from loopbook.errors import StoreUnavailable, StoreURLInvalid
+from loopbook.errors import StoreURLInvalid
 
 #: Seconds that a writer waits for another one. SQLite's lock is not fair: with 16 busy writers
 #: waits of a second happen, so this lies well above.
 BUSY_SECONDS = 10.0
+#: The same for PostgreSQL, whose locks are fair.
+LOCK_SECONDS = 5.0
+
+
+class Hidden(str):
+    """A text that holds a password: whoever prints what holds it does not print it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
 
 
 class StoreURL(NamedTuple):
-    """A store URL, read. ``path`` is absolute for SQLite and ``None`` for memory.
+    """A store URL, read. ``path`` is absolute for SQLite and ``None`` for the others.
 
     ``full``: every save waits until the disk has it, so that not even power loss takes one away.
+    ``server`` is the PostgreSQL URL without our own options, its password within; ``schema`` where
+    its tables are. Shown, it has no password.
+
+    >>> parse_url("postgresql://me:secret@host/books?schema=team")
+    StoreURL('postgresql://me:***@host/books?schema=team')
     """
 
     path: Path | None
     full: bool = False
     busy_seconds: float = BUSY_SECONDS
+    server: str = ""
+    schema: str = "public"
+
+    @property
+    def kind(self) -> Literal["memory", "sqlite", "postgresql"]:
+        """What sort of store it is."""
+        return "sqlite" if self.path else "postgresql" if self.server else "memory"
 
     def __str__(self) -> str:
-        return "memory:" if self.path is None else f"sqlite:///{self.path}"
+        if not self.server:
+            return "memory:" if self.path is None else f"sqlite:///{self.path}"
+        schema = (
+            "" if self.schema == "public" else f"{'&' if '?' in self.server else '?'}schema={self.schema}"
+        )
+        return without_password(self.server) + schema
+
+    def __repr__(self) -> str:
+        return f"StoreURL({str(self)!r})"
 
 
 def parse_url(url: str) -> StoreURL:
-    """Read a store URL. Raises ``StoreURLInvalid``; for PostgreSQL ``StoreUnavailable``.
+    """Read a store URL. Raises ``StoreURLInvalid``.
 
     >>> parse_url("memory:")
-    StoreURL(path=None, full=False, busy_seconds=10.0)
+    StoreURL('memory:')
     >>> parse_url("sqlite:////tmp/b.db?synchronous=full").full
     True
     >>> parse_url("mysql://host/books")
@@ -58,10 +98,7 @@ sqlite:///path/to/books.db or memory:
     if not mark:
         return _sqlite(url, "")
     if scheme in {"postgresql", "postgres"}:
-        raise StoreUnavailable(
-            "PostgreSQL stores are not supported by this version; nothing was opened;"
-            " write sqlite:///path/to/books.db, or upgrade and install loopbook[postgres]"
-        )
+        return _postgres(scheme, rest)
     if scheme != "sqlite":
         raise StoreURLInvalid(
             f"no store is known by {scheme[:40] + '://'!r}; nothing was opened;"
@@ -91,6 +128,62 @@ def _sqlite(path: str, query: str) -> StoreURL:
     return StoreURL(file, full, busy_seconds)
 
 
+_USER = re.compile(r"[^:@/?]*:(?P<password>.*)@", re.DOTALL)
+_PORT = re.compile(r"[0-9]+([/?]|$)")
+_SECRET = frozenset({"password", "sslpassword"})
+
+
+def without_password(url: str) -> str:
+    """A PostgreSQL URL as it may be shown: ``***`` for any password within.
+
+    >>> without_password("postgres://me:p@ss@host/books?sslpassword=x&sslmode=require")
+    'postgres://me:***@host/books?sslpassword=***&sslmode=require'
+    """
+    scheme, _, rest = url.partition("://")
+    # A password that should have been percent-encoded may hold anything: all up to the last @ goes.
+    in_front = "@" in rest.partition("?")[0]
+    found = _USER.match(rest.partition("?")[0] if in_front else rest)
+    if found and (in_front or not _PORT.match(found["password"])):
+        rest = f"{rest[: found.start('password')]}***{rest[found.end('password') :]}"
+    where, mark, query = rest.partition("?")
+    parts = (part.partition("=") for part in query.split("&"))
+    shown = (
+        f"{key}=***" if unquote(key).lower() in _SECRET else key + eq + value for key, eq, value in parts
+    )
+    return f"{scheme}://{where}{mark}{'&'.join(shown)}"
+
+
+_POSTGRES = "write postgresql://user@host/database"
+_SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
+
+
+def _postgres(scheme: str, rest: str) -> StoreURL:
+    where, mark, query = rest.partition("?")
+    parts = query.split("&") if mark else []
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    authority, _, database = where.partition("/")
+    host = authority.rpartition("@")[2]
+    wrong = (
+        "it names no host"
+        if not (host.strip(":") or options.get("host") or options.get("hostaddr"))
+        else "it names no database"
+        if not (database or options.get("dbname"))
+        else "it holds a NUL"
+        if "\0" in unquote(rest)
+        else ""
+    )
+    # In short: a URL that is wrong may hold its password anywhere.
+    if wrong:
+        raise _invalid(f"{scheme}://...", wrong, _POSTGRES)
+    schema = options.get("schema", "public")
+    if not _SCHEMA.fullmatch(schema):
+        why = "a schema's name is 1 to 41 letters, digits and underscores"
+        raise _invalid(f"schema={schema}", why, _POSTGRES)
+    theirs = [part for part in parts if part.partition("=")[0] not in {"schema", "timeout"}]
+    server = f"{scheme}://{where}{'?' if theirs else ''}{'&'.join(theirs)}"
+    return StoreURL(None, True, _seconds(options.get("timeout", str(LOCK_SECONDS))), Hidden(server), schema)
+
+
 def _full(synchronous: str) -> bool:
     if synchronous not in {"normal", "full"}:
         raise _invalid(f"synchronous={synchronous}", "synchronous is normal or full")
@@ -107,8 +200,8 @@ def _seconds(value: str) -> float:
     return seconds
 
 
-def _invalid(url: str, why: str) -> StoreURLInvalid:
-    return StoreURLInvalid(
-        f"{url[:200]!r} is no store URL: {why}; nothing was opened;"
-        " write sqlite:///path/to/books.db or memory:"
-    )
+_SQLITE = "write sqlite:///path/to/books.db or memory:"
+
+
+def _invalid(url: str, why: str, remedy: str = _SQLITE) -> StoreURLInvalid:
+    return StoreURLInvalid(f"{url[:200]!r} is no store URL: {why}; nothing was opened; {remedy}")

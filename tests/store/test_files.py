@@ -21,7 +21,8 @@ from loopbook.entry import Draft
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
 from loopbook.events import Task
 from loopbook.store import files
-from loopbook.store.files import APPLICATION_ID, SCHEMA, told
+from loopbook.store.files import told
+from loopbook.store.records import APPLICATION_ID, SCHEMA
 from tests.conftest import ROOT
 
 

@@ -1,0 +1,327 @@
+"""Books in a PostgreSQL database, for several machines: the library's recorder, shorter and safer.
+
+What is passed over, and why. *The table lock* that the library takes for every append makes ids
+appear in the order of commits; nothing here reads ids, an entry's order is its stream's version,
+and the primary key alone refuses. So an append is one statement in one round trip, and writers of
+different streams do not wait for each other. *The id column* goes with it: without the lock it
+would promise an order that it has not. *The library's ten attempts* after a lost connection would
+take a save that was kept, its answer lost, for somebody else's: here it is tried once more, and a
+conflict is looked at, whether the rows that stand there are the very bytes that were sent.
+
+Rows are written in the order of their keys, so that two writers never wait for each other in a
+circle. Names are kept in the collation "C": their order is that of their code points, as elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar, cast
+from uuid import UUID
+
+import psycopg
+from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
+from eventsourcing.postgres import PostgresApplicationRecorder, PostgresFactory
+from eventsourcing.utils import Environment
+from psycopg.errors import UniqueViolation
+from psycopg.sql import SQL, Composed, Identifier
+
+from loopbook.errors import StoreUnavailable
+from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, past
+from loopbook.store.server import Connection, Listener, Server, prepare
+from loopbook.store.urls import StoreURL
+
+SNAPSHOTS = "stored_snapshots"
+
+_SHAPE = (
+    ' (originator_id text COLLATE "C" NOT NULL, originator_version bigint NOT NULL, topic text NOT NULL,'
+    " state bytea NOT NULL, PRIMARY KEY (originator_id, originator_version))"
+)
+#: Rows as four arrays, which travel and are read faster than as many parameters.
+_ROWS = "unnest(%s::text[], %s::bigint[], %s::text[], %b::bytea[]) AS r(id, version, topic, state)"
+_STATEMENTS = {
+    "insert": "WITH said AS MATERIALIZED (SELECT pg_notify({channel}, ''))"
+    " INSERT INTO {events} (originator_id, originator_version, topic, state)"
+    f" SELECT r.id, r.version, r.topic, r.state FROM said, {_ROWS}",
+    "same": f"SELECT count(*) FROM {_ROWS} JOIN {{events}} t ON (t.originator_id, t.originator_version)"
+    " = (r.id, r.version) AND (t.topic, t.state) = (r.topic, r.state)",
+    "update": f"UPDATE {{events}} t SET topic=r.topic, state=r.state FROM {_ROWS}"
+    " WHERE (t.originator_id, t.originator_version) = (r.id, r.version)",
+    "select": "SELECT originator_id, originator_version, topic, state FROM {events} WHERE originator_id=%s",
+    "taken": "SELECT originator_id FROM {events} WHERE originator_version=1 AND originator_id=ANY(%s)",
+    "streams": "WITH RECURSIVE found(name) AS ("
+    "SELECT min(originator_id) FROM {events}"
+    " WHERE originator_id>=%(prefix)s AND originator_id>%(after)s{until}"
+    " UNION ALL SELECT (SELECT min(originator_id) FROM {events} WHERE originator_id>name{until})"
+    " FROM found WHERE name IS NOT NULL"
+    ") SELECT name FROM found WHERE name IS NOT NULL LIMIT %(limit)s",
+    "sizes": "SELECT originator_id, count(*), sum(octet_length(state)) FROM {events}"
+    " WHERE originator_id=ANY(%s) GROUP BY originator_id",
+    "put": "INSERT INTO {snapshots} (originator_id, originator_version, topic, state) VALUES (%s,%s,%s,%b)"
+    " ON CONFLICT (originator_id, originator_version)"
+    " DO UPDATE SET topic=EXCLUDED.topic, state=EXCLUDED.state",
+    "snapshot": "SELECT originator_id, originator_version, topic, state FROM {snapshots}"
+    " WHERE originator_id=%s AND originator_version<=%s ORDER BY originator_version DESC LIMIT 1",
+    "copy": "COPY {events} (originator_id, originator_version, topic, state) FROM STDIN (FORMAT BINARY)",
+    "vacuum": "VACUUM (FULL, ANALYZE) {events}, {snapshots}",
+    "facts": "SELECT (SELECT count(*) FROM (SELECT DISTINCT originator_id FROM {events}) names),"
+    " pg_total_relation_size(%(events)s) + pg_total_relation_size(%(snapshots)s),"
+    " current_setting('transaction_read_only')::bool, has_table_privilege(%(events)s, 'INSERT')",
+}
+_LAST = 2**63 - 1
+
+Answer = TypeVar("Answer")
+
+
+class PostgresRecorder(PostgresApplicationRecorder):
+    """The library's table; rows go in and out as plain tuples, and errors are ours."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self.server = server
+        #: One for each schema of a database, since listening knows no schemas.
+        self.channel_name = f"loopbook_{server.schema}"
+        self._tables = {
+            "events": Identifier(server.schema, self.events_table_name),
+            "snapshots": Identifier(server.schema, SNAPSHOTS),
+        }
+        self._sql = {name: self._statement(text) for name, text in _STATEMENTS.items() if name != "streams"}
+        self.sql_create_statements = [
+            self._statement(f"CREATE TABLE IF NOT EXISTS {{{name}}}{_SHAPE}") for name in self._tables
+        ]
+        prepare(server, (self.events_table_name, SNAPSHOTS), self.sql_create_statements)
+
+    def _statement(self, text: str, **more: SQL) -> Composed:
+        channel = psycopg.sql.Literal(self.channel_name)
+        return SQL(text).format(**self._tables, channel=channel, **more)
+
+    def _run(self, work: Callable[[Connection], Answer], *, writes: bool = False) -> Answer:
+        """Do some work on a connection; on another one where it is found dead."""
+        server, lost = self.server, False
+        while True:
+            try:
+                connection = server.lend(fresh=lost)
+            except StoreUnavailable:
+                if lost and writes:
+                    raise self._unsure() from None
+                raise
+            try:
+                return work(connection)
+            except psycopg.Error as wrong:
+                if not connection.closed:
+                    raise server.told(wrong) from wrong
+                server.forget()
+                if lost:
+                    raise (self._unsure() if writes else server.told(wrong)) from wrong
+                lost = True
+            finally:
+                server.take_back(connection)
+
+    def _unsure(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self.server.name}: the connection was lost while saving; whether it was kept is not known;"
+            " try again: what has a host_ref is never kept twice"
+        )
+
+    def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken.
+
+        After a lost answer it is tried again: what was kept is found, byte for byte, and is no conflict.
+        """
+        rows = cast("list[Row]", sorted(cast("Sequence[Row]", stored_events)))
+        columns = _columns(rows)
+        tried = 0
+
+        def insert(connection: Connection) -> None:
+            nonlocal tried
+            tried += 1
+            try:
+                connection.execute(self._sql["insert"], columns, prepare=True)
+            except UniqueViolation:
+                if tried == 1 or connection.execute(self._sql["same"], columns).fetchone() != (len(rows),):
+                    raise
+
+        if rows:
+            self._run(insert, writes=True)
+        return None
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Store all rows or none, made one by one while they are stored."""
+
+        def work(connection: Connection) -> None:
+            with connection.cursor().copy(self._sql["copy"]) as copy:
+                copy.set_types(["text", "int8", "text", "bytea"])
+                for row in rows:
+                    copy.write_row(row)
+
+        self._change(work)
+
+    def _change(self, work: Callable[[Connection], object]) -> None:
+        """Do some work in one transaction, once, and say so to whoever waits."""
+        connection = self.server.lend(fresh=True)
+        try:
+            with connection.transaction():
+                work(connection)
+                connection.execute("SELECT pg_notify(%s, '')", [self.channel_name])
+        except psycopg.Error as wrong:
+            raise (self._unsure() if connection.closed else self.server.told(wrong)) from wrong
+        finally:
+            self.server.take_back(connection)
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """The rows of a stream, oldest first unless ``desc``."""
+        statement, parameters = self._sql["select"], [str(originator_id)]
+        bounds: list[int] = []
+        if gt is not None:
+            statement += SQL(" AND originator_version>%s")
+            bounds.append(gt)
+        if lte is not None:
+            statement += SQL(" AND originator_version<=%s")
+            bounds.append(lte)
+        statement += SQL(" ORDER BY originator_version DESC" if desc else " ORDER BY originator_version")
+        if limit is not None:
+            statement += SQL(" LIMIT %s")
+            bounds.append(limit)
+        return cast("Sequence[StoredEvent]", self._select(statement, (*parameters, *bounds)))
+
+    def newest(self, stream: str, topic: str) -> Row | None:
+        """The newest row of a topic in a stream."""
+        statement = self._sql["select"] + SQL(" AND topic=%s ORDER BY originator_version DESC LIMIT 1")
+        return next(iter(self._select(statement, (stream, topic))), None)
+
+    def taken(self, streams: Collection[str]) -> set[str]:
+        """Which of these streams have a first row."""
+        answers = self._ask(self._sql["taken"], [[name for name in streams if _can_be(name)]])
+        return {cast("str", stream) for (stream,) in answers}
+
+    def streams(self, prefix: str = "", after: str = "", limit: int = 1_000) -> Sequence[str]:
+        """The names of streams that begin with ``prefix`` and follow ``after``, in code point order.
+
+        From name to name along the primary key: the rows of a stream are not passed over.
+        """
+        end = past(prefix)
+        until = SQL("") if end is None else SQL(" AND originator_id<%(end)s")
+        asked = {"prefix": prefix, "after": after, "end": end, "limit": limit}
+        answers = self._ask(self._statement(_STATEMENTS["streams"], until=until), asked)
+        return [cast("str", name) for (name,) in answers]
+
+    def sizes(self, streams: Collection[str]) -> Mapping[str, Size]:
+        """How large these streams are; one that is not there is left out."""
+        answers = self._ask(self._sql["sizes"], [[name for name in streams if _can_be(name)]])
+        found = cast("list[tuple[str, int, int]]", answers)
+        return {stream: Size(rows, size) for stream, rows, size in found}
+
+    def delete(self, streams: Collection[str]) -> None:
+        """Remove all rows of these streams, their snapshots too; all at once or nothing."""
+        self._change(lambda connection: self._remove(connection, streams, "events", "snapshots"))
+
+    def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
+        """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
+
+        def work(connection: Connection) -> None:
+            if connection.execute(self._sql["update"], _columns(rows)).rowcount != len(rows):
+                raise IntegrityError("a row to be replaced is not there")
+            self._remove(connection, gone, "events", "snapshots")
+            connection.execute(self._sql["insert"], _columns(sorted(added)))
+            self._remove(connection, {row.originator_id for row in (*rows, *added)}, "snapshots")
+
+        self._change(work)
+
+    def _remove(self, connection: Connection, streams: Collection[str], *tables: str) -> None:
+        names = [name for name in streams if _can_be(name)]
+        for table in tables:
+            statement = SQL("DELETE FROM {} WHERE originator_id=ANY(%s)").format(self._tables[table])
+            connection.execute(statement, [names])
+
+    def scan(self, stream: str | None = None) -> Iterator[Stored]:
+        """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
+        only = SQL("") if stream is None else SQL("WHERE originator_id=%s")
+        what = SQL("SELECT originator_id, originator_version, topic, state FROM {} {} ORDER BY 1, 2")
+        connection = self.server.connect()
+        try:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            with connection.transaction():
+                for name in ("snapshots", "events"):
+                    cursor = connection.cursor(name, scrollable=False)
+                    cursor.execute(
+                        what.format(self._tables[name], only), [stream][: stream is not None], binary=True
+                    )
+                    for values in cursor:
+                        yield Stored.of(name == "snapshots", values)
+        except psycopg.Error as wrong:
+            raise self.server.told(wrong) from wrong
+        finally:
+            connection.close()
+
+    def vacuum(self) -> None:
+        """Write both tables anew without what was removed; the server's own log forgets in its time."""
+        self._run(lambda connection: connection.execute(self._sql["vacuum"]))
+
+    def snapshot_put(self, row: Row) -> None:
+        """Keep a snapshot, in place of one of the same stream and version."""
+        self._run(lambda connection: connection.execute(self._sql["put"], row))
+
+    def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
+        """The newest snapshot of a stream, at version ``lte`` or before."""
+        found = self._select(self._sql["snapshot"], (stream, _LAST if lte is None else lte))
+        return next(iter(found), None)
+
+    def snapshots_delete(self, streams: Collection[str]) -> None:
+        """Remove all snapshots of these streams."""
+        self._run(lambda connection: self._remove(connection, streams, "snapshots"))
+
+    def waiter(self) -> Waiter:
+        """A waiter for what is committed from now on."""
+        return Listener(self.server, self.channel_name)
+
+    def facts(self) -> Facts:
+        """What the store says of itself."""
+        names = {"events": self.events_table_name, "snapshots": SNAPSHOTS}
+        tables = {key: f'"{self.server.schema}"."{name}"' for key, name in names.items()}
+        ((streams, size, read_only, may),) = self._ask(self._sql["facts"], tables)
+        refusal = "the server is read-only" if read_only else "" if may else "this user may not write"
+        return Facts(SCHEMA, cast("int", streams), cast("int", size), refusal)
+
+    def _ask(
+        self, statement: Composed, parameters: Sequence[object] | Mapping[str, object]
+    ) -> list[tuple[object, ...]]:
+        return self._run(
+            lambda connection: connection.execute(statement, parameters, prepare=True, binary=True).fetchall()
+        )
+
+    def _select(self, statement: Composed, parameters: Sequence[object]) -> list[Row]:
+        if not _can_be(cast("str", parameters[0])):
+            return []
+        return [Row._make(row) for row in cast("list[Row]", self._ask(statement, parameters))]
+
+
+def _columns(rows: Sequence[Row]) -> list[list[object]]:
+    return [[row[place] for row in rows] for place in range(4)]
+
+
+def _can_be(name: str) -> bool:
+    """Whether a stream can have this name: PostgreSQL keeps no NUL in a text."""
+    return "\0" not in name
+
+
+class Factory(PostgresFactory):
+    """What the library makes a PostgreSQL store with: our connections, our recorder, our way to open."""
+
+    def __init__(self, env: Environment) -> None:
+        # Where the library would look for host, user and password, it finds nothing to connect to.
+        nobody = {f"POSTGRES_{name}": "" for name in ("DBNAME", "HOST", "USER", "PASSWORD")}
+        super().__init__(Environment(env.name, {**env, **nobody}))
+        self.datastore = self.server = Server(
+            StoreURL(None, True, float(env["LOCK_SECONDS"]), env["SERVER"], env["SCHEMA"])
+        )
+
+    def application_recorder(self) -> ApplicationRecorder:
+        """A recorder on a database that is surely ours and has its tables."""
+        return PostgresRecorder(self.server)
