@@ -96,7 +96,7 @@ class Reader:
 
     def _store(self) -> Records:
         """The store, opened anew where the process is not the one that opened it."""
-        if self._pid != os.getpid() and self._url.path is not None:
+        if self._pid != os.getpid() and self._url.kind != "memory":
             _LEFT_BEHIND.append(self._records)
             self._records = open_records(self._url)
             self._forget()
