@@ -62,7 +62,7 @@ CLOSINGS: tuple[Closing, ...] = (
     # --- tests
     _row("pytest", "tests",
         rf"^=* ?(?:{_PYTEST_COUNT}(?:, {_PYTEST_COUNT}){{0,9}}|no tests ran|no tests collected.{{0,40}}) "
-        rf"in {_TIME} ?s.{{0,20}}$", rf"\b{_N} (?:failed|errors?|subtests failed)\b",
+        rf"in {_TIME} ?s.{{0,20}}?=*$", rf"\b{_N} (?:failed|errors?|subtests failed)\b",
         rf"\b{_N} (?:passed|xfailed|xpassed)\b"),
     _row("pytest", "tests",
         r"^(?:FAIL|ERROR|CRITICAL):? Required test coverage of .{1,40} not reached|^Coverage failure: "

@@ -248,11 +248,13 @@ SAMPLES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "pytest": (
         (
             "===== 3 passed in 0.45s =====",
+            f"{'=' * 90} 3 passed in 62.45s (0:01:02) {'=' * 91}",  # as wide as the terminal
             "3 passed, 1 skipped, 2 warnings in 61.2s (0:01:01)",
             "1 xfailed in 0.1s",
         ),
         (
             "== 1 failed, 3 passed in 0.1s ==",
+            f"{'=' * 25} 1 failed, 11 passed in 0.31s {'=' * 26}",
             "1 error in 0.2s",
             "2 failed, 1 error in 3.00s",
             "FAIL Required test coverage of 90% not reached. Total coverage: 81.20%",
