@@ -202,7 +202,11 @@ class Books:
         """Every loop of the store, oldest first, from the catalogue alone: no loop's book is read."""
         rows: dict[str, LoopRow] = {}
         for entry in self.book.entries(CATALOGUE):
-            if isinstance(entry.event, Catalogued) and (row := _row(rows, entry, entry.event)):
+            if not isinstance(entry.event, Catalogued):
+                continue
+            if entry.event.change == "forgotten":
+                rows.pop(entry.event.loop, None)
+            elif row := _row(rows, entry, entry.event):
                 rows[row.id] = row
         return [*rows.values()]
 
@@ -415,8 +419,8 @@ def _row(rows: Mapping[str, LoopRow], entry: Entry, event: Catalogued) -> LoopRo
         opened = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
         said = event.kind or "", event.intent or "", opened, entry.session
         return LoopRow(event.loop, *said, parent=event.parent)
-    if row is None:
-        return None
+    if row is None or event.change == "scrubbed":
+        return row
     if event.change == "adopted":
         return row._replace(session=entry.session)
     return row._replace(outcome=event.outcome if event.change == "closed" else None)

@@ -1,0 +1,63 @@
+"""Forgetting a loop: its book is removed, and the catalogue says so.
+
+Theory. What is removed is a whole stream with all that stands in the store because of it: its
+reservations, its snapshots. What the catalogue said of it stays as entries of that chain, answered
+by a last one, ``forgotten``. A fork reads its parent, so a parent goes only together with its forks.
+All of it is one transaction, and the catalogue's next entry is what it is conditional on: a loop
+that is forked meanwhile is seen.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from loopbook.book import CATALOGUE, Book, loop_stream
+from loopbook.entry import Entry, sum_in
+from loopbook.errors import CannotForget, NoSuchLoop, StoreUnavailable
+from loopbook.events import Catalogued
+from loopbook.store import IntegrityError, Row
+from loopbook.upkeep.family import forks_of, streams
+
+#: Attempts while others write to the catalogue.
+ATTEMPTS = 20
+
+
+def forget(book: Book, loop: str, *, now: datetime, session: str = "", with_forks: bool = False) -> list[str]:
+    """Remove a loop's book, and with ``with_forks`` those forked from it; the ids of what went.
+
+    Its bytes are still in the file until ``vacuum``. Raises ``NoSuchLoop``, and ``CannotForget``
+    where a fork would be left without its parent.
+
+    >>> from datetime import UTC
+    >>> from loopbook.loop import Books
+    >>> books = Books.open("memory:")
+    >>> _ = books.start("chore", "Tidy the imports", id="tidy")
+    >>> forget(books.book, "tidy", now=datetime.now(UTC)), books.list()
+    (['tidy'], [])
+    """
+    stream, rows = loop_stream(loop), book.records.rows
+    for _ in range(ATTEMPTS):
+        version, digest = book.head(CATALOGUE)
+        if not book.head(stream)[0]:
+            raise NoSuchLoop(f"no loop {loop!r} in {book.url}; nothing was removed; see: loopbook loop list")
+        forks = [fork.stream for fork in forks_of(rows, stream)]
+        if forks and not with_forks:
+            raise CannotForget(
+                f"{len(forks)} forks read {loop} ({', '.join(forks[:5])}); nothing was removed;"
+                " forget them first, or all at once with --with-forks"
+            )
+        gone = [stream, *forks]
+        added: list[Row] = []
+        for seq, name in enumerate(gone, version + 1):
+            event = Catalogued(loop=name.removeprefix("loop:"), change="forgotten")
+            added.append(book.records.codec.row(Entry(CATALOGUE, seq, event, now, session, prev=digest)))
+            digest = sum_in(added[-1].state)
+        reservations = [name for one in gone for name in streams(rows, f"once:{one}:")]
+        try:
+            rows.replace((), added, (*gone, *reservations))
+        except IntegrityError:
+            continue
+        return [name.removeprefix("loop:") for name in gone]
+    raise StoreUnavailable(
+        f"{book.url}: others write to its catalogue all the while; nothing was removed; try again"
+    )

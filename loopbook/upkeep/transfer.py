@@ -1,0 +1,141 @@
+r"""Books as JSON Lines: one line a row, the stored bytes exactly as they are.
+
+Theory. An export is a head line, a line for each row, and an end line that counts them::
+
+    {"loopbook":"books","version":1}
+    {"stream":"loop:a","version":1,"topic":"task","state":{"at":"2026-01-01T12:00:00Z",...,"sum":"..."}}
+    {"loopbook":"end","entries":1}
+
+The state is JSON already, so it is put into its line byte for byte, and ``sum`` and ``prev`` in it go
+on vouching for it. A row whose state cannot stand in a line (it was damaged) is written as
+``"damaged":"<base64>"`` instead, so that an export of a damaged store still holds all of it.
+Reservations and the catalogue are not in the file: both follow from the entries, and import writes
+them. Files may be put one behind the other.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from pydantic_core import from_json
+
+from loopbook.book import CATALOGUE, Book
+from loopbook.book.lineage import lineage
+from loopbook.store import Row
+
+#: Grows when an older loopbook could no longer read the file.
+FORMAT = 1
+_TEXT = rb'"(?:[^"\\]|\\.)*+"'
+_LINE = re.compile(
+    rb'\{"stream":(%b),"version":(-?\d{1,30}),"topic":(%b),"(state|damaged)":(.*)\}' % (_TEXT, _TEXT),
+    re.DOTALL,
+)
+
+
+class Exported(NamedTuple):
+    """What was written: how many entries, and the rows (stream, version) whose states are damaged."""
+
+    entries: int
+    damaged: tuple[tuple[str, int], ...]
+
+
+class NotALine(ValueError):
+    """A line that no export wrote; its text says what it is instead."""
+
+
+def head_line() -> bytes:
+    """The first line of a file."""
+    return b'{"loopbook":"books","version":%d}\n' % FORMAT
+
+
+def end_line(entries: int) -> bytes:
+    """The last line of a file: without it the file was cut."""
+    return b'{"loopbook":"end","entries":%d}\n' % entries
+
+
+def line_of(row: Row) -> bytes:
+    r"""The line of a row, with its line end.
+
+    >>> line_of(Row("loop:a", 1, "task", b'{"text":"look"}'))
+    b'{"stream":"loop:a","version":1,"topic":"task","state":{"text":"look"}}\n'
+    >>> line_of(Row("loop:a", 1, "task", b"\xff\n"))
+    b'{"stream":"loop:a","version":1,"topic":"task","damaged":"/wo="}\n'
+    """
+    where = b'{"stream":%b,"version":%d,"topic":%b,' % (
+        _quoted(row.originator_id),
+        row.originator_version,
+        _quoted(row.topic),
+    )
+    if fits(row.state):
+        return b'%b"state":%b}\n' % (where, row.state)
+    return b'%b"damaged":"%b"}\n' % (where, base64.b64encode(row.state))
+
+
+def _quoted(text: str) -> bytes:
+    return json.dumps(text).encode()
+
+
+def fits(state: bytes) -> bool:
+    """Whether a state can stand in a line as it is: a JSON object without line ends."""
+    if b"\n" in state or b"\r" in state or not state.startswith(b"{"):
+        return False
+    try:
+        return isinstance(from_json(state), dict)
+    except ValueError:
+        return False
+
+
+def row_of(line: bytes) -> Row:
+    """The row of a line without its line end. Raises ``NotALine``.
+
+    >>> row_of(b'{"stream":"loop:a","version":1,"topic":"task","state":{"text":"look"}}').state
+    b'{"text":"look"}'
+    """
+    found = _LINE.fullmatch(line)
+    if found is None:
+        raise NotALine("is not a line of a loopbook export")
+    stream, version, topic, sort, state = found.groups()
+    if sort == b"damaged":
+        raise NotALine("was exported as damaged")
+    try:
+        return Row(json.loads(stream), int(version), json.loads(topic), state)
+    except ValueError:
+        raise NotALine("is not a line of a loopbook export") from None
+
+
+def write(rows: Iterable[Row], out: BinaryIO) -> Exported:
+    """Write rows as one export: what is read of them is written, nothing is kept."""
+    out.write(head_line())
+    entries, damaged = 0, []
+    for row in rows:
+        line = line_of(row)
+        entries += 1
+        if _is_damaged(line, row):
+            damaged.append((row.originator_id, row.originator_version))
+        out.write(line)
+    out.write(end_line(entries))
+    return Exported(entries, tuple(damaged))
+
+
+def _is_damaged(line: bytes, row: Row) -> bool:
+    return not line.endswith(b'"state":%b}\n' % row.state)
+
+
+def everything(book: Book) -> Iterator[Row]:
+    """All rows of a store that go into an export, as of one moment: all but what can be derived."""
+    for snapshot, row in book.records.rows.scan():
+        if not snapshot and row.originator_id != CATALOGUE and not row.originator_id.startswith("once:"):
+            yield row
+
+
+def books_of(book: Book, streams: Iterable[str]) -> Iterator[Row]:
+    """The rows of some books, each after those that it was forked from, each stream once."""
+    parts = (segment.stream for stream in streams for segment in lineage(book.records.rows, stream))
+    for part in dict.fromkeys(parts):
+        for snapshot, row in book.records.rows.scan(part):
+            if not snapshot:
+                yield row
