@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import cast
@@ -14,9 +15,30 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopbook import entry as entry_module
-from loopbook.entry import UPCASTS, Entry, decode, encode, holds, sum_in, utc
+from loopbook.book.streams import What
+from loopbook.entry import (
+    UPCASTS,
+    Entry,
+    decode,
+    encode,
+    encode_and_read,
+    encode_reserved,
+    holds,
+    sum_in,
+    utc,
+)
 from loopbook.errors import DamagedEntry, InvalidEvent
-from loopbook.events import BY_TYPE, Change, ChildLinked, Event, RunSettled, Task, UnitAdded, Unknown
+from loopbook.events import (
+    BY_TYPE,
+    Change,
+    ChildLinked,
+    Event,
+    Reserved,
+    RunSettled,
+    Task,
+    UnitAdded,
+    Unknown,
+)
 from loopbook.run import Call
 from tests.conftest import PROVE
 from tests.strategies_events import (
@@ -154,6 +176,48 @@ def test_an_unknown_event_may_not_say_what_the_envelope_says(name: str) -> None:
 def test_what_json_cannot_hold_is_refused(event: Event) -> None:
     with pytest.raises(InvalidEvent):
         encode(Entry("loop:a", 1, event, NOON))
+
+
+# --- the shorter ways ------------------------------------------------------------------------------
+
+_ODD = [True, 1, "1", 1.5, float("nan"), b"x", ["a"], {"a"}, ("a",), {}, None, object()]
+
+
+def _unvalidated(event: Event, place: int, odd: object) -> Event:
+    """An event that went past validation: one of its fields holds what it may not, or barely may."""
+    names = [name for name in type(event).model_fields if name not in {"type", "unit"}] or ["new"]
+    return event.model_copy(update={names[place % len(names)]: odd})
+
+
+ODD_EVENTS = st.builds(_unvalidated, events(), st.integers(0, 20), st.sampled_from(_ODD))
+
+
+def outcome(write: Callable[[], tuple[bytes, Entry]]) -> object:
+    try:
+        state, back = write()
+    except (InvalidEvent, DamagedEntry) as wrong:
+        return type(wrong), str(wrong)
+    return state, repr(back._replace(at=back.at.replace(fold=0)))  # which the text of a time does not tell
+
+
+@given(entries(st.one_of(ANY_EVENT, ODD_EVENTS)))
+def test_writing_and_reading_at_once_is_writing_and_then_reading(entry: Entry) -> None:
+    """Whatever is given: the same bytes and the same entry, or the same refusal."""
+
+    def one_after_the_other() -> tuple[bytes, Entry]:
+        state = encode(entry)
+        return state, read(entry, state)
+
+    assert outcome(lambda: encode_and_read(entry)) == outcome(one_after_the_other)
+
+
+@given(
+    entries(), st.sampled_from(["host_ref", "todo", "unit", "finding"]), st.from_regex("once:[a-z:é]{0,9}")
+)
+def test_a_reservation_is_written_as_any_entry_is(entry: Entry, what: What, name: str) -> None:
+    reserved = Reserved(what=what, stream=entry.originator_id, seq=entry.originator_version)
+    written = encode_reserved(entry, name, what)
+    assert written == encode(Entry(name, 1, reserved, entry.at, entry.session))
 
 
 # --- older and newer shapes --------------------------------------------------------------------
