@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres import postgres, shared_url, store_url
+
+__all__ = ["postgres", "shared_url", "store_url"]
+
 ROOT = Path(__file__).resolve().parent.parent
 PROVE = bool(os.environ.get("LOOPBOOK_PROVE"))
 
