@@ -107,7 +107,7 @@ class _Plain(GenerateJsonSchema):
 
 
 def entry_schema() -> dict[str, JsonValue]:
-    """An entry as export writes it: its place, the envelope, and the event's own fields."""
+    """An entry as ``loop log --json`` shows it: its place, the envelope, and the event's own fields."""
     text: dict[str, JsonValue] = {"type": "string"}
     digest: dict[str, JsonValue] = {"type": "string", "pattern": "^([0-9a-f]{64})?$"}
     count: dict[str, JsonValue] = {"type": "integer", "minimum": 1}

@@ -181,3 +181,8 @@ def _(event: e.PassedOver) -> Said:
 @said.register
 def _(event: e.Judged) -> Said:
     return "advice", f"{event.advisor} judged up to {event.read_to}"
+
+
+@said.register
+def _(event: e.Scrubbed) -> Said:
+    return "other", f"scrubbed: {counted(len(event.seqs), 'entry', 'entries')} of {event.of}"

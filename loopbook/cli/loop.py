@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from loopbook.cli import parts, record
 from loopbook.cli.options import AsJson, LoopId, Session, Store, example
-from loopbook.cli.output import json_line, one_line, say, say_json, say_rows
+from loopbook.cli.output import one_line, say, say_json, say_rows
 from loopbook.cli.target import chosen, opened, settings_for
+from loopbook.cli.upkeep import NewFile, write_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,15 +64,20 @@ def reopen(loop: LoopId = None, store: Store = None, session: Session = "cli") -
 
 @app.command("list", epilog=example("loopbook loop list", "loopbook loop list --json"))
 def list_loops(store: Store = None, as_json: AsJson = False) -> None:
-    """List the loops of a store, the newest last."""
+    """List the loops of a store, the newest last, with the entries and bytes of each."""
+    from loopbook.upkeep.sizes import measured
+
     with opened(store) as books:
-        rows = books.list()
+        rows = measured(books.book, books.list(), heads=as_json)
     if as_json:
-        say_json({"loops": [row._asdict() for row in rows]})
+        say_json({"loops": [{**row._asdict(), **size._asdict()} for row, size in rows]})
     else:
         say_rows(
-            ("loop", "kind", "state", "intent"),
-            ((row.id, row.kind, row.outcome or "open", row.intent) for row in rows),
+            ("loop", "kind", "state", "entries", "bytes", "intent"),
+            (
+                (row.id, row.kind, row.outcome or "open", size.entries, size.bytes, row.intent)
+                for row, size in rows
+            ),
         )
 
 
@@ -84,8 +89,9 @@ def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> N
     with opened(store) as books:
         found = chosen(books, loop)
         stands = status(found.id, found.state)
+        head = books.book.head(found.stream)[1]
     if as_json:
-        say_json({"loop": stands})
+        say_json({"loop": {**stands, "head": head}})
     else:
         for line in lines(stands):
             say(line)
@@ -127,26 +133,14 @@ def _say_entries(loop: str, entries: Iterable[Entry]) -> None:
 @app.command(epilog=example("loopbook loop export --loop fix-1 --output fix-1.jsonl"))
 def export(
     loop: LoopId = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE", help="A new file to write; else standard output."),
-    ] = None,
+    output: NewFile = None,
     store: Store = None,
 ) -> None:
-    """Write a book as JSON Lines: a head, then every entry as it is stored."""
+    """Write a book as JSON Lines, every entry byte for byte as it is stored, as store export does."""
+    from loopbook.upkeep.transfer import books_of
+
     with opened(store) as books:
-        found = chosen(books, loop)
-        if output is None:
-            _export(found.id, found.entries(), sys.stdout)
-            return
-        with output.open("x", encoding="ascii", newline="\n") as file:  # never over what is there
-            output.chmod(0o600)
-            _export(found.id, found.entries(), file)
-
-
-def _export(loop: str, entries: Iterable[Entry], out: TextIO) -> None:
-    out.write(json_line({"loopbook": "book", "version": 1, "loop": loop}))
-    out.writelines(json_line(_plain(entry)) for entry in entries)
+        write_export(books_of(books.book, [chosen(books, loop).stream]), output)
 
 
 def _plain(entry: Entry) -> dict[str, object]:

@@ -56,11 +56,6 @@ def say_json(value: Mapping[str, object]) -> None:
     sys.stdout.write(json.dumps({"version": 1, **value}, indent=2) + "\n")
 
 
-def json_line(value: object) -> str:
-    """One compact JSON value on a line of its own."""
-    return json.dumps(value, separators=(",", ":")) + "\n"
-
-
 def say_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print rows: a table on a terminal, tab-separated lines elsewhere."""
     cells = ([one_line("" if cell is None else str(cell)) for cell in row] for row in rows)

@@ -38,24 +38,27 @@ class Row(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A row met while a whole store is read: an entry's, or a snapshot's."""
+    """A row met while a whole store is read: an entry's, or a snapshot's.
+
+    ``typed``: every value is of its column's type. One that is not is shown as well as it can be.
+    """
 
     snapshot: bool
     row: Row
+    typed: bool = True
 
     @classmethod
     def of(cls, snapshot: bool, values: Sequence[object]) -> Stored:
-        """What stands there, whatever it is: a value that is not of its column's type holds nothing."""
+        """What stands there, whatever it is."""
         stream, version, topic, state = values
-        return cls(
-            snapshot,
-            Row(
-                stream if isinstance(stream, str) else repr(stream),
-                version if isinstance(version, int) else 0,
-                topic if isinstance(topic, str) else repr(topic),
-                state if isinstance(state, bytes) else b"",
-            ),
+        typed = all(map(isinstance, values, (str, int, str, bytes)))
+        row = Row(
+            str(stream),
+            version if isinstance(version, int) else 0,
+            str(topic),
+            state if isinstance(state, bytes) else str(state).encode(errors="surrogateescape"),
         )
+        return cls(snapshot, row, typed)
 
 
 class Size(NamedTuple):

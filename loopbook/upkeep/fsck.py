@@ -120,7 +120,7 @@ class Look:
             self.snapshots[row.originator_id].append(row)
             return
         self.rows += 1
-        entry = self._entry(row)
+        entry = self._entry(row, typed=stored.typed)
         if row.originator_id.startswith("once:"):
             self.newest.setdefault(row.originator_id, (row.originator_version, ""))
             if entry is not None:
@@ -130,11 +130,11 @@ class Look:
             if entry is not None:
                 self._derive(entry)
 
-    def _entry(self, row: Row) -> Entry | None:
+    def _entry(self, row: Row, *, typed: bool) -> Entry | None:
         """The entry of a row that vouches for itself."""
         stream, version, _, state = row
         try:
-            sound = holds(*row)
+            sound = typed and holds(*row)
         except UnicodeEncodeError:
             sound = False
         if not sound:
@@ -297,7 +297,7 @@ def _differences(book: Book, streams: set[str], look: Look) -> Iterator[Finding]
         for key, seq in look.own_findings(stream).items():
             due[reservation(stream, "finding", key)] = stream, seq
     there: dict[str, tuple[str, int]] = {}
-    for _, row in book.records.rows.scan():
+    for _, row, _typed in book.records.rows.scan():
         entry = _sound(row)
         if entry is None:
             continue

@@ -122,6 +122,9 @@ class _Work:
         self.gone: list[str] = []
         self.anchored: list[str] = []
         self._forks: list[Fork] = []
+        self._reason = asked.reason
+        if asked.text is not None:
+            self._reason = self._reason.replace(asked.text, mark(asked.text))
 
     def plan(self) -> None:
         """Find out all that is to be written. Raises ``CannotScrub``."""
@@ -215,7 +218,7 @@ class _Work:
         event = Scrubbed(
             of=of,
             seqs=tuple(seq for name, seq in self.changed if name == of),
-            reason=self._asked.reason,
+            reason=self._reason,
             before=before,
             after=after,
         )
@@ -289,7 +292,7 @@ class _Work:
         said: list[Event] = [Catalogued(loop=loop, change="scrubbed") for loop in sorted(loops)]
         if anew:
             of, seqs = next(iter(self.changed))[0], tuple(seq for _, seq in self.changed)
-            said.append(Scrubbed(of=of, seqs=seqs, reason=self._asked.reason, before=before, after=after))
+            said.append(Scrubbed(of=of, seqs=seqs, reason=self._reason, before=before, after=after))
         for seq, event in enumerate(said, version + 1):
             self.added.append(self._row(CATALOGUE, seq, event, after))
             after = sum_in(self.added[-1].state)

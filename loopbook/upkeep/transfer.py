@@ -127,7 +127,7 @@ def _is_damaged(line: bytes, row: Row) -> bool:
 
 def everything(book: Book) -> Iterator[Row]:
     """All rows of a store that go into an export, as of one moment: all but what can be derived."""
-    for snapshot, row in book.records.rows.scan():
+    for snapshot, row, _ in book.records.rows.scan():
         if not snapshot and row.originator_id != CATALOGUE and not row.originator_id.startswith("once:"):
             yield row
 
@@ -136,6 +136,6 @@ def books_of(book: Book, streams: Iterable[str]) -> Iterator[Row]:
     """The rows of some books, each after those that it was forked from, each stream once."""
     parts = (segment.stream for stream in streams for segment in lineage(book.records.rows, stream))
     for part in dict.fromkeys(parts):
-        for snapshot, row in book.records.rows.scan(part):
+        for snapshot, row, _ in book.records.rows.scan(part):
             if not snapshot:
                 yield row

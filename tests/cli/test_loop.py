@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+from typing import cast
 
 import pytest
 
@@ -48,11 +49,16 @@ def test_kinds_of_the_users_folder_can_be_started(cli: Cli, monkeypatch: pytest.
     assert opened(cli, "m").kind == "mine"
 
 
+def size(cli: Cli, loop: str) -> str:
+    """The bytes of a loop's states, as plain SQL counts them."""
+    return str(sum(len(cast("bytes", row[3])) for row in cli.rows() if row[0] == f"loop:{loop}"))
+
+
 def test_list_has_a_line_for_each_loop_to_cut_and_sort(loop: Cli) -> None:
     rows = [line.split("\t") for line in loop.ok("loop", "list").splitlines()]
     assert rows == [
-        ["fix-1", "fix", "open", "Crash on empty input"],
-        ["fix-0", "chore", "unjudged", "Bump the pin"],
+        ["fix-1", "fix", "open", "1", size(loop, "fix-1"), "Crash on empty input"],
+        ["fix-0", "chore", "unjudged", "2", size(loop, "fix-0"), "Bump the pin"],
     ]
 
 
@@ -60,6 +66,16 @@ def test_a_list_as_json(loop: Cli) -> None:
     told = json.loads(loop.ok("loop", "list", "--json"))
     assert told["version"] == 1
     assert [(row["id"], row["outcome"]) for row in told["loops"]] == [("fix-1", None), ("fix-0", "unjudged")]
+    assert [(row["entries"], str(row["bytes"])) for row in told["loops"]] == [
+        (1, size(loop, "fix-1")),
+        (2, size(loop, "fix-0")),
+    ]
+
+
+def test_list_and_show_as_json_print_heads_for_people_to_note(loop: Cli) -> None:
+    heads = {row["id"]: row["head"] for row in json.loads(loop.ok("loop", "list", "--json"))["loops"]}
+    assert heads == {name: loop.entries(name)[-1].sum for name in ("fix-1", "fix-0")}
+    assert json.loads(loop.ok("loop", "show", "--json"))["loop"]["head"] == heads["fix-1"]
 
 
 def test_show_says_where_the_loop_stands(busy: Cli) -> None:
@@ -132,18 +148,20 @@ def test_log_as_json_holds_every_entry_as_it_is_stored(busy: Cli) -> None:
     assert json.loads(busy.ok("loop", "log", "--json", "--after", "9"))["entries"] == []
 
 
-def test_export_writes_a_head_and_the_entries_chained_by_their_sums(busy: Cli) -> None:
-    lines = [json.loads(line) for line in busy.ok("loop", "export").splitlines()]
-    head, *entries = lines
-    assert head == {"loopbook": "book", "version": 1, "loop": "fix-1"}
-    assert [entry["seq"] for entry in entries] == [1, 2, 3, 4]
-    assert [entry["prev"] for entry in entries] == ["", *(entry["sum"] for entry in entries[:-1])]
+def test_export_writes_a_head_and_every_entry_as_it_is_stored(busy: Cli) -> None:
+    head, *lines, end = busy.ok("loop", "export").splitlines()
+    assert json.loads(head) == {"loopbook": "books", "version": 1}
+    assert json.loads(end) == {"loopbook": "end", "entries": 4}
+    for line, entry in zip(lines, busy.entries(), strict=True):
+        told = json.loads(line)
+        assert (told["stream"], told["version"], told["topic"]) == (entry.stream, entry.seq, entry.event.type)
+        assert line.endswith(f'"state":{encode(entry).decode()}}}')
 
 
 def test_export_writes_a_file_that_only_its_owner_reads(busy: Cli) -> None:
     assert busy.ok("loop", "export", "--output", "book.jsonl") == ""
     file = busy.folder / "book.jsonl"
-    assert file.read_text("ascii") == busy.ok("loop", "export")
+    assert file.read_text("utf-8") == busy.ok("loop", "export")
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "no such" in busy.error(STORE, "loop", "export", "--output", "none/book.jsonl")
@@ -154,6 +172,13 @@ def test_on_a_terminal_rows_are_a_table(loop: Cli, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "dumb")  # a terminal without colours
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
     lines = loop.ok("loop", "list").splitlines()
-    assert lines[0].split() == ["loop", "kind", "state", "intent"]
+    assert lines[0].split() == ["loop", "kind", "state", "entries", "bytes", "intent"]
     assert "\t" not in lines[1]
-    assert lines[1].split() == ["fix-1", "fix", "open", "Crash", "on", "empty", "input"]
+    assert lines[1].split() == [
+        "fix-1",
+        "fix",
+        "open",
+        "1",
+        size(loop, "fix-1"),
+        *["Crash", "on", "empty", "input"],
+    ]

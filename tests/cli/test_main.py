@@ -16,7 +16,7 @@ import pytest
 
 from loopbook import errors
 from loopbook.cli import main, target
-from loopbook.cli.exits import BUG, INTERRUPTED, PIPE, STORE, USAGE, code_for, explain
+from loopbook.cli.exits import BUG, FOUND, INTERRUPTED, PIPE, STORE, USAGE, code_for, explain
 from loopbook.errors import LoopbookError
 from tests.cli.conftest import Cli
 
@@ -147,10 +147,14 @@ def test_a_damaged_entry_is_named(busy: Cli) -> None:
             f"update {table} set state = 'x' where originator_id = 'loop:fix-1' and originator_version = 3"
         )
         store.commit()
-    for argv in (("loop", "show"), ("loop", "export"), RECORD):
+    for argv in (("loop", "show"), RECORD):
         ran = busy(*argv)
         assert (ran.code, ran.err.count("\n")) == (STORE, 1)
         assert "loop:fix-1 seq 3 cannot be read" in ran.err
+    ran = busy("loop", "export")  # which keeps what there is
+    assert (ran.code, ran.err.count("\n")) == (FOUND, 1)
+    assert "loop:fix-1 seq 3 is damaged" in ran.err
+    assert '"version":3,"topic":"unit_added","damaged":"eA=="}' in ran.out
 
 
 def test_a_file_that_is_not_there_is_one_line(cli: Cli) -> None:

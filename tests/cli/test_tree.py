@@ -30,7 +30,9 @@ def test_the_tree_holds_what_is_promised() -> None:
         "audit", "loop start", "loop record", "loop todo add", "loop todo followup", "loop todo done",
         "loop todo drop", "loop unit add", "loop unit start", "loop unit done", "loop unit drop",
         "loop child link", "loop child report", "loop child drop", "loop reopen", "loop list", "loop show",
-        "loop log", "loop export", "kinds list", "kinds check", "kinds draw", "spec run", "settings show",
+        "loop log", "loop export",
+        "store fsck", "store export", "store import", "store forget",
+        "store scrub", "store vacuum", "kinds list", "kinds check", "kinds draw", "spec run", "settings show",
     }  # fmt: skip
 
 
@@ -57,6 +59,7 @@ def test_every_example_works_as_it_stands(busy: Cli, line: str) -> None:
     shutil.copy(ROOT / "examples" / "sessions" / "honest.jsonl", busy.folder / "session.jsonl")
     shutil.copytree(ROOT / "specs" / "scenarios", busy.folder / "specs" / "scenarios")
     shutil.copy(ROOT / "specs" / "kinds" / "fix.toml", busy.folder / "my-kind.toml")
+    busy.ok("store", "export", "--output", "books.jsonl")
     program, *argv = shlex.split(line)
     assert program == "loopbook"
     ran = busy(*argv)

@@ -1,0 +1,276 @@
+"""``loopbook store``: checking, copying and cleaning what is in a store."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
+
+import typer
+
+from loopbook.cli.exits import FOUND
+from loopbook.cli.options import AsJson, Session, Store, example
+from loopbook.cli.output import complain, say, say_json
+from loopbook.cli.target import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from loopbook.loop import Books
+    from loopbook.store import Row
+    from loopbook.upkeep.fsck import Head, Report
+
+app = typer.Typer(help="Stores: checked, copied, cleaned.")
+
+OneLoop = Annotated[str, typer.Argument(metavar="LOOP", help="The loop's id.", show_default=False)]
+NewFile = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="A new file to write; else standard output.")
+]
+
+
+@app.command(epilog=example("loopbook store fsck", "loopbook store fsck --json"))
+def fsck(
+    head: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--head",
+            metavar="[LOOP=]HASH",
+            help="A head noted elsewhere that must still be there: a cut end shows. May be repeated.",
+        ),
+    ] = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every row, every chain and all that is derived from them; exit with 1 if something is wrong."""
+    from loopbook.upkeep.fsck import fsck as look
+
+    heads = [_head(one) for one in head or ()]
+    with opened(store) as books:
+        report = look(books.book, heads)
+    if as_json:
+        findings = [finding._asdict() for finding in report.findings]
+        say_json({**report._asdict(), "findings": findings, "notes": list(report.notes)})
+    else:
+        _say_report(report)
+    if report.findings:
+        raise typer.Exit(FOUND)
+
+
+def _head(text: str) -> Head:
+    from loopbook.book import loop_stream
+    from loopbook.upkeep.fsck import Head
+
+    loop, mark, digest = text.rpartition("=")
+    if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+        raise typer.BadParameter("a head is 64 hexadecimal digits, as loop list --json prints them")
+    stream = loop if ":" in loop else loop_stream(loop) if mark else None
+    return Head(digest, stream)
+
+
+def _say_report(report: Report) -> None:
+    for note in report.notes:
+        say(note)
+    for finding in report.findings:
+        where = finding.stream if finding.seq is None else f"{finding.stream} seq {finding.seq}"
+        say(f"{where}: {finding.what}; {finding.remedy}")
+    found = len(report.findings)
+    result = "nothing is wrong" if not found else "1 finding" if found == 1 else f"{found} findings"
+    say(f"{report.rows} rows in {report.streams} streams: {result}")
+
+
+@app.command(
+    epilog=example(
+        "loopbook store export --output all.jsonl", "loopbook store export fix-1 --output fix-1.jsonl"
+    )
+)
+def export(
+    loops: Annotated[
+        list[str] | None, typer.Argument(metavar="[LOOP]...", help="Only these loops; else all of the store.")
+    ] = None,
+    output: NewFile = None,
+    store: Store = None,
+) -> None:
+    """Write books as JSON Lines, every entry byte for byte as it is stored."""
+    from loopbook.upkeep.transfer import books_of, everything
+
+    with opened(store) as books:
+        rows = (
+            books_of(books.book, [books.loop(loop).stream for loop in loops])
+            if loops
+            else everything(books.book)
+        )
+        write_export(rows, output)
+
+
+def write_export(rows: Iterable[Row], output: Path | None) -> None:
+    """Write rows to a new file or standard output; ends with 1 where one of them is damaged."""
+    from loopbook.upkeep.transfer import write
+
+    with _new_file(output) as file:
+        exported = write(rows, file)
+    for stream, seq in exported.damaged:
+        complain(
+            f"{stream} seq {seq} is damaged; it was exported as it is, in base64; see: loopbook store fsck"
+        )
+    if exported.damaged:
+        raise typer.Exit(FOUND)
+
+
+@contextmanager
+def _new_file(output: Path | None) -> Iterator[BinaryIO]:
+    if output is None:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with output.open("xb") as file:  # never over what is there
+        output.chmod(0o600)
+        yield file
+
+
+@app.command("import", epilog=example("loopbook store import books.jsonl"))
+def import_books(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="An export, or - for standard input.", show_default=False)
+    ],
+    store: Store = None,
+) -> None:
+    """Bring exported books into a store: each stream whole or not at all, twice is once."""
+    from loopbook.upkeep.importing import import_lines
+
+    with _seekable(file) as lines, opened(store, make=True) as books:
+        imported = import_lines(books.book, lines)
+    for note in imported.notes:
+        complain(f"line {note.line}: {note.what}")
+    for stream, entries in imported.streams.items():
+        say(f"{stream}\t{entries} entries written" if entries else f"{stream}\tis here already")
+    for problem in imported.problems:
+        complain(f"line {problem.line}: {problem.what}" if problem.line else problem.what)
+    if imported.problems:
+        raise typer.Exit(FOUND)
+
+
+@contextmanager
+def _seekable(file: str) -> Iterator[BinaryIO]:
+    """A file that can be read twice: standard input is put aside first."""
+    if file != "-" and Path(file).is_file():
+        with Path(file).open("rb") as lines:
+            yield lines
+        return
+    with tempfile.TemporaryFile() as aside:
+        if file == "-":
+            shutil.copyfileobj(sys.stdin.buffer, aside)
+        else:
+            with Path(file).open("rb") as pipe:
+                shutil.copyfileobj(pipe, aside)
+        yield cast("BinaryIO", aside)
+
+
+@app.command(epilog=example("loopbook store forget fix-0 --yes"))
+def forget(
+    loop: OneLoop,
+    with_forks: Annotated[bool, typer.Option("--with-forks", help="Forget its forks too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Remove a loop: its entries, reservations and snapshots; the catalogue says that it was forgotten."""
+    from loopbook.upkeep.forget import forget as remove
+
+    with opened(store, session) as books:
+        entries = books.loop(loop).version
+        _confirm(f"forget {loop} and its {entries} entries, for ever?", yes=yes)
+        gone = remove(books.book, loop, now=datetime.now(UTC), session=session, with_forks=with_forks)
+    for name in gone:
+        say(f"{name} is forgotten; its bytes are gone from the file after: loopbook store vacuum")
+
+
+def _confirm(question: str, *, yes: bool) -> None:
+    """Ask on a terminal; a script has said so by calling."""
+    if not yes and sys.stdin.isatty():
+        typer.confirm(question, abort=True, err=True)
+
+
+@app.command(
+    epilog=example(
+        "loopbook store scrub fix-1 --seq 2 --reason 'a token'",
+        "loopbook store scrub fix-1 --find packagers",
+        "loopbook store scrub fix-1 --text packagers --reason 'a name'",
+    )
+)
+def scrub(
+    *,
+    loop: Annotated[
+        str, typer.Argument(metavar="LOOP", help="The loop's id, or a stream's name.", show_default=False)
+    ],
+    seq: Annotated[
+        int | None, typer.Option("--seq", metavar="N", min=1, help="The entry whose texts are to go.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text", metavar="TEXT", help="Take out this text alone, wherever it is; - reads it from stdin."
+        ),
+    ] = None,
+    find: Annotated[
+        str | None,
+        typer.Option(
+            "--find", metavar="TEXT", help="Only list the entries that hold it; - reads it from stdin."
+        ),
+    ] = None,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept in the book.")
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Even where the book then means something else.")
+    ] = False,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Take texts out of a book for good: a secret that leaked into it. The book says that it was done."""
+    if (seq is None and text is None) == (find is None):
+        raise typer.BadParameter("give --seq, --text or both; or --find alone")
+    with opened(store, session) as books:
+        stream = loop if ":" in loop else books.loop(loop).stream
+        if find is not None:
+            _say_where(books, stream, _given(find))
+            return
+        from loopbook.evidence.text import clean
+        from loopbook.loop import own_redactor
+        from loopbook.upkeep.scrub import Asked
+        from loopbook.upkeep.scrub import scrub as take_out
+
+        why = own_redactor().text(clean(reason))
+        asked = Asked(stream, seq, None if text is None else _given(text), why, session, force)
+        done = take_out(books.book, asked, datetime.now(UTC))
+    for name, place in done.entries:
+        say(f"{name} seq {place}: scrubbed")
+    say(
+        f"anchored anew: {', '.join(done.streams)}; heads noted before hold no more (fsck tells);"
+        " the bytes are gone from the file after: loopbook store vacuum"
+    )
+
+
+def _given(text: str) -> str:
+    """A text from the command line, or one that must not stand in a shell's history."""
+    return sys.stdin.buffer.read().decode(errors="replace").strip("\r\n") if text == "-" else text
+
+
+def _say_where(books: Books, stream: str, text: str) -> None:
+    from loopbook.upkeep.scrub import find
+
+    for entry in find(books.book, stream, text):
+        say(f"{entry.stream} seq {entry.seq}: {entry.event.type}")
+
+
+@app.command(epilog=example("loopbook store vacuum"))
+def vacuum(store: Store = None) -> None:
+    """Write the store anew without what was removed, so that its bytes are gone and the file is small."""
+    with opened(store) as books:
+        books.book.records.rows.vacuum()
+        say(f"{books.url} holds only what is in it")
