@@ -52,6 +52,7 @@ class OpenFinding(NamedTuple):
 class Checks(NamedTuple):
     """What was checked since the last change; ``before``: per scope, the newest result from before it.
 
+    ``whole`` is the newest pass of a test run that nothing narrowed: runs of parts do not replace it.
     ``no_check_called`` (meaningful while ``newest`` is empty) and ``possibly_stale`` (while
     ``passing`` is not) are read from the calls of settled runs.
     """
@@ -59,6 +60,7 @@ class Checks(NamedTuple):
     failing: tuple[Ran, ...] = ()
     newest: Mapping[Scope, Ran] = {}
     passing: Mapping[Scope, Ran] = {}
+    whole: Ran | None = None
     before: Mapping[Scope, Ran] = {}
     change_line: int | None = None
     no_check_called: bool = True

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Literal
 
 from loopbook.events import Check, RunSettled, Scope
-from loopbook.evidence.identity import answers, identify
+from loopbook.evidence.identity import answers, identify, narrowed
 from loopbook.evidence.record import Ran, Record
 from loopbook.projections.state import COMMAND_CHARS, FAILING, BookState, Checks, Work
 from loopbook.run import Call, ToolKind
@@ -46,15 +46,18 @@ def checked(checks: Checks, check: Check, seq: int, line: int | None) -> Checks:
     ran = Ran(
         check.scope, command, check.outcome, check.exit_code, check.runner, check.masked, seq, line, check.by
     )
-    failing, passing, stale = checks.failing, checks.passing, checks.possibly_stale
+    failing, passing, whole = checks.failing, checks.passing, checks.whole
+    stale = checks.possibly_stale
     if check.outcome != "unknown":
         failing = _unanswered(failing, ran)
     if check.outcome == "fail":
         failing = (*failing, ran)[-FAILING:]
     elif check.outcome == "pass":
         passing, stale = {**passing, ran.scope: ran}, False
+        if ran.scope == "tests" and not narrowed(identify(command, ran.scope)):
+            whole = ran
     newest = {**checks.newest, ran.scope: ran}
-    return Checks(failing, newest, passing, checks.before, checks.change_line, False, stale)
+    return Checks(failing, newest, passing, whole, checks.before, checks.change_line, False, stale)
 
 
 def _unanswered(failing: tuple[Ran, ...], ran: Ran) -> tuple[Ran, ...]:
@@ -127,6 +130,7 @@ def record_of(state: BookState) -> Record:
         failing=checks.failing,
         newest=checks.newest,
         passing=checks.passing,
+        whole=checks.whole,
         before=checks.before,
         last_change=last["change"] or None,
         last_change_line=checks.change_line,

@@ -50,6 +50,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WHOLE = frozenset({".", "./", "./...", "...", "//...", "all", "run", "*", "--", "watch"})
+#: Folders that hold all tests there are: a run of one of them leaves none out.
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing", "t"})
 _NAMED = frozenset({"script", "project script", "make", "tox", "nox", "hatch test"})
 
 
@@ -160,6 +162,15 @@ def answers(later: CheckId, earlier: CheckId) -> bool:
         return False
     narrowed = [s for s in earlier.selectors if not s.startswith("-")]
     return not places or (bool(narrowed) and all(any(_within(n, p) for p in places) for n in narrowed))
+
+
+def narrowed(check: CheckId) -> bool:
+    """Whether a run looks at some only: at files or names, or at those of a sort.
+
+    >>> narrowed(identify("pytest -q tests/", "tests")), narrowed(identify("pytest tests/a.py", "tests"))
+    (False, True)
+    """
+    return not _TEST_FOLDERS.issuperset(check.selectors)
 
 
 def _name_covers(later: CheckId, earlier: CheckId) -> bool:

@@ -30,14 +30,16 @@ class Record(NamedTuple):
 
     ``failing``: checks since the last change whose last known outcome is a failure, oldest first.
     ``newest``: per scope the newest result since the last change, unknown ones among them.
-    ``passing``: per scope the newest pass since the last change. ``before``: per scope the newest
-    result from before the last change. ``surely_no_check``: every command since the last change is
-    recognised as no check. ``possibly_stale``: a command that may write files followed the last pass.
+    ``passing``: per scope the newest pass since the last change. ``whole``: the newest pass since then
+    of a test run that nothing narrowed. ``before``: per scope the newest result from before the last
+    change. ``surely_no_check``: every command since the last change is recognised as no check.
+    ``possibly_stale``: a command that may write files followed the last pass.
     """
 
     failing: tuple[Ran, ...] = ()
     newest: Mapping[Scope, Ran] = {}
     passing: Mapping[Scope, Ran] = {}
+    whole: Ran | None = None
     before: Mapping[Scope, Ran] = {}
     last_change: int | None = None
     last_change_line: int | None = None

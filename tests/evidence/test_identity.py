@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopbook.evidence.identity import CheckId, answers, identify
+from loopbook.evidence.identity import CheckId, answers, identify, narrowed
 from tests.evidence.shell_strategies import noise
 
 
@@ -151,3 +151,22 @@ def test_absurd_text_is_identified_at_once(text: str) -> None:
     start = time.process_time()
     of(text)
     assert time.process_time() - start < 0.2
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest", "pytest -q tests", "pytest ./tests/", "npm test", "npx vitest run", "go test ./...",
+     "cargo test", "cd web && npm test", "mix test --seed 0", "rspec spec", "pytest -x --tb=short ."],
+)  # fmt: skip
+def test_a_run_of_the_test_folder_or_of_no_place_is_not_narrowed(command: str) -> None:
+    assert not narrowed(identify(command, "tests"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest tests/a.py", "pytest -k parser", "pytest tests/unit", "pytest -m 'not slow'", "pytest --lf",
+     "go test ./pkg", "cargo test --lib", "npx vitest run src/a.test.ts", "npm test -- -t name",
+     "mix test test/a_test.exs:3"],
+)  # fmt: skip
+def test_a_run_of_some_file_name_or_sort_is_narrowed(command: str) -> None:
+    assert narrowed(identify(command, "tests"))

@@ -197,3 +197,13 @@ def test_a_later_pass_or_a_change_ends_it() -> None:
 def test_possibly_stale_moves_no_phase() -> None:
     state = book(change(), passes(), _run(TESTS, WRITES))
     assert verify_state(state) == "passing"
+
+
+def test_a_whole_run_that_passed_is_remembered_behind_the_runs_of_parts_until_something_changes() -> None:
+    whole, part = passes("pytest"), passes("pytest tests/a.py")
+    state = book(change(), whole, part)
+    remembered = record_of(state).whole
+    assert remembered is not None
+    assert (remembered.command, record_of(state).passing["tests"].command) == ("pytest", "pytest tests/a.py")
+    assert record_of(book(change(), part)).whole is None
+    assert record_of(on(state, change())).whole is None
