@@ -17,12 +17,12 @@ The words of the ``type`` field are the stored topic and the words of scenario f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from loopbook.errors import InvalidEvent
-from loopbook.run import Call, GitState, Line, Observed, RecordModel, Stop
+from loopbook.run import Call, Line, Observed, RecordModel, Stop
 
 #: What the envelope says; no event may say it too (``unit`` is shared, see rule 3).
 ENVELOPE = frozenset({"at", "session", "unit", "host_ref", "line", "v", "prev", "sum"})

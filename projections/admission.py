@@ -78,7 +78,7 @@ def _check_id(event: e.Event) -> None:
 def _check_unit(state: BookState, event: e.Event, unit: str | None) -> None:
     if isinstance(event, e.UnitAdded):
         return
-    own = getattr(event, "unit", None)
+    own = event.__dict__.get("unit")  # asking a model for what it has not is slow
     for name in (unit, own if isinstance(own, str) else None):
         if name is not None and name not in state.units:
             raise UnknownUnit(f"no unit {name!r} in this loop; {_UNCHANGED}; add the unit first")

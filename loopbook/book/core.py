@@ -25,9 +25,9 @@ from loopbook.book.lineage import DEEPEST, lineage, used_before
 from loopbook.book.reading import Place, Reader, following
 from loopbook.book.snapshots import Stand
 from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
-from loopbook.entry import Draft, Entry, shares_unit, sum_in, utc
+from loopbook.entry import Draft, Entry, encode_and_read, encode_reserved, shares_unit, sum_in, utc
 from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, Refused, Stale
-from loopbook.events import BY_TYPE, Event, Forked, Reserved
+from loopbook.events import BY_TYPE, Event, Forked
 from loopbook.evidence.redaction import Redactor
 from loopbook.projections.admission import admit
 from loopbook.store import Row
@@ -247,7 +247,9 @@ class Book(Reader):
                     continue
                 return attempt
             attempt.rows.append(row)
-            attempt.rows += (self._reserve(entry, name, what) for name, what in keys.items())
+            attempt.rows += (
+                Row(name, 1, "reserved", encode_reserved(entry, name, what)) for name, what in keys.items()
+            )
             attempt.keys |= keys
             attempt.entries.append(entry)
             attempt.place = following(attempt.place, entry)
@@ -259,7 +261,7 @@ class Book(Reader):
 
     def _enter(self, asked: _Asked, place: Place, draft: Draft, now: datetime) -> tuple[Entry, Row]:
         """Admit a draft, and give the entry as it will be read, with its row."""
-        clean, codec = self._hygiene, self._records.codec
+        clean = self._hygiene
         event = clean.model(draft.event)
         if type(event) is not BY_TYPE.get(event.type) and not _TYPE_WORD.fullmatch(event.type):
             raise InvalidEvent(f"{event.type[:80]!r} cannot be an event's type", ("type",))
@@ -278,9 +280,9 @@ class Book(Reader):
         if isinstance(event, Forked) and not _begins(event, place):
             raise Refused("forked begins a fork and stands nowhere else; the book is unchanged; use fork")
         admit(place.state, entry.event, entry.unit)
-        row = codec.row(entry)
         try:
-            return codec.entry(row), row
+            state, read = encode_and_read(entry)
+            return read, Row(asked.stream, place.version + 1, event.type, state)
         except DamagedEntry as wrong:
             raise InvalidEvent(f"{event.type} could not be read back ({wrong})") from None
 
@@ -295,10 +297,6 @@ class Book(Reader):
                 )
             keys[name] = what
         return keys
-
-    def _reserve(self, entry: Entry, name: str, what: What) -> Row:
-        reserved = Reserved(what=what, stream=entry.originator_id, seq=entry.originator_version)
-        return self._records.codec.row(Entry(name, 1, reserved, entry.at, entry.session))
 
     def _others(self, others: Iterable[tuple[str, Draft]], session: str, now: datetime) -> Iterator[Row]:
         """The rows for other streams, each after its stream's newest."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 from loopbook.entry import Entry
@@ -60,6 +61,7 @@ def session_stream(host: str, session: str) -> str:
     return f"session:{_key(host.replace(':', '-'))}:{_key(session)}"
 
 
+@lru_cache(maxsize=4_096)  # one append asks for the same name up to three times
 def reservation(stream: str, what: What, key: str) -> str:
     """The stream that holds the one use of a key; a key too long or odd for a name by its hash.
 
