@@ -129,9 +129,8 @@ def advance(
 
 
 def _outcome(task: Started, text: str, rules: Rules) -> CommandOutcome:
-    # A failure with exit 0 contradicts itself: then the closing lines alone are heard.
-    end = CallResult(task.ended, text, task.exit_code) if task.ended else CallResult("error", text, 0)
-    return outcomes(task.command, end, rules)
+    result = CallResult(task.ended or "ok", text, task.exit_code)
+    return outcomes(task.command, result, rules, ended=task.ended is not None)
 
 
 def _as_of_start(outcome: CommandOutcome, task: Started, changes: int) -> CommandOutcome:

@@ -33,21 +33,23 @@ class CheckOutcome(NamedTuple):
 
 
 class Ends:
-    """The ends of all checks of one line, told from one result."""
+    """The ends of all checks of one line, told from one result; ``None``: no exit is known."""
 
     def __init__(
         self,
         reading: CommandReading,
         checks: tuple[FoundCheck, ...],
-        result: CallResult,
+        result: CallResult | None,
         lines: tuple[str, ...],
     ) -> None:
         self.checks = checks
         self.reading = reading
         self.lines = lines
-        self.exit = result.exit_code
-        self.failed = result.status == "error" if self.exit is None else self.exit != 0
-        self.sure_exit = not (result.status == "error" and self.exit == 0)
+        self.exit = result.exit_code if result else None
+        error = result is not None and result.status == "error"
+        self.failed = error if self.exit is None else self.exit != 0
+        # An error with exit 0 contradicts itself: then the exit says nothing either.
+        self.sure_exit = result is not None and not (error and self.exit == 0)
         self.alone = len(checks) <= MAX_CHECKS
         self.places = tuple(check.at for check in checks)
         self.abstract: dict[int, tuple[Line, frozenset[World]]] = {}

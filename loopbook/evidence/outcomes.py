@@ -57,11 +57,15 @@ class CommandOutcome(NamedTuple):
     masked: bool = False
 
 
-def outcomes(command: str, result: CallResult, rules: Rules = DEFAULT) -> CommandOutcome:
+def outcomes(
+    command: str, result: CallResult, rules: Rules = DEFAULT, *, ended: bool = True
+) -> CommandOutcome:
     """How each check of a command line ended, by its exit code and its output.
 
-    A call that went to the background has its checks with outcome ``unknown``: ask again, with the
-    same command, when its result is there.
+    A host that gives no exit code says it by the status: ``ok`` stands for zero, ``error`` for some
+    other. A call that went to the background has its checks with outcome ``unknown``: ask again, with
+    the same command, when its result is there. Not ``ended``: the text is what the command has printed
+    so far, and nobody told how it ended; then its closing lines alone are heard.
 
     >>> outcomes("mix test | tail -3", CallResult("ok", "5 tests, 1 failure")).checks[0].outcome
     'fail'
@@ -69,6 +73,8 @@ def outcomes(command: str, result: CallResult, rules: Rules = DEFAULT) -> Comman
     'unknown'
     >>> outcomes("echo npm test", CallResult("ok", "npm test")).check
     'no'
+    >>> outcomes("npm test", CallResult("ok", "compiling"), ended=False).checks[0].outcome
+    'unknown'
     """
     if result.status in ("refused", "never_ran", "interrupted"):
         return CommandOutcome()
@@ -80,7 +86,7 @@ def outcomes(command: str, result: CallResult, rules: Rules = DEFAULT) -> Comman
     checks = (reading.checks if guess is None else (*reading.checks, guess))[:MAX_TOLD]
     if not checks:
         return CommandOutcome((), reading.check, reading.writes)
-    ends = Ends(reading, checks, result, lines)
+    ends = Ends(reading, checks, result if ended else None, lines)
     found = tuple(end for index in range(len(checks)) if (end := ends.of(index)) is not None)
     return CommandOutcome(
         found, "yes" if found else "unsure", reading.writes, any(map(ends.masked, range(len(checks))))

@@ -537,3 +537,18 @@ def test_every_shell_command_of_the_recorded_sessions_is_read(shared: Path) -> N
         "pytest",
         "ty",
     }
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [("npm test", "Tests: 1 failed, 2 passed, 3 total", "fail"), ("pytest -q", "2 passed in 0.1s", "pass"),
+     ("pytest -q", "collecting ...", "unknown"), ("pytest", "", "unknown"),
+     ("./check.sh", "2 passed in 0.1s", "pass")],
+)  # fmt: skip
+def test_of_a_command_whose_end_nobody_told_only_the_closing_lines_are_heard(
+    command: str, text: str, outcome: str
+) -> None:
+    (check,) = outcomes(command, CallResult("ok", text), ended=False).checks
+    assert check.outcome == outcome
+    assert check.exit_code is None
+    assert check.basis in (None, "summary")
