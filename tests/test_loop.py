@@ -59,10 +59,9 @@ class Ticking:
         return self.now
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def books(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Books]:
-    url = "memory:" if request.param == "memory" else str(tmp_path / "books.db")
-    with Books.open(url, session="s1", host="pi", clock=Ticking()) as opened:
+@pytest.fixture
+def books(store_url: str) -> Iterator[Books]:
+    with Books.open(store_url, session="s1", host="pi", clock=Ticking()) as opened:
         yield opened
 
 

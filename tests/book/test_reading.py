@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from loopbook.book import Book
@@ -13,6 +10,7 @@ from loopbook.errors import (
 )  # fmt: skip
 from loopbook.projections import EMPTY
 from tests.book.drafts import A, todo
+from tests.store.raw import sql
 
 
 def test_must_5_catching_up_reads_only_what_is_new(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,8 +44,7 @@ def test_a_long_stream_is_read_in_pieces(book: Book, monkeypatch: pytest.MonkeyP
 def test_must_8_a_missing_version_is_damage_and_named(book: Book, other: Book) -> None:
     """The library takes gaps."""
     book.record(A, *(todo(f"t{n}") for n in range(5)))
-    with closing(sqlite3.connect(book.url.removeprefix("sqlite:///"))) as raw, raw:
-        raw.execute("DELETE FROM stored_events WHERE originator_id=? AND originator_version=3", (A,))
+    sql(book.url, "DELETE FROM stored_events WHERE originator_id=? AND originator_version=3", A)
     for read in (lambda: other.state(A), lambda: [*other.entries(A)]):
         with pytest.raises(DamagedEntry, match="loop:a seq 3 cannot be read"):
             read()
@@ -55,10 +52,7 @@ def test_must_8_a_missing_version_is_damage_and_named(book: Book, other: Book) -
 
 def test_a_damaged_row_is_named_and_the_entries_before_it_are_read(book: Book, other: Book) -> None:
     book.record(A, todo("t1"), todo("t2"))
-    with closing(sqlite3.connect(book.url.removeprefix("sqlite:///"))) as raw, raw:
-        raw.execute(
-            "UPDATE stored_events SET state=x'7b' WHERE originator_id=? AND originator_version=2", (A,)
-        )
+    sql(book.url, "UPDATE stored_events SET state=? WHERE originator_id=? AND originator_version=2", b"{", A)
     read = other.entries(A)
     assert next(read).seq == 1
     with pytest.raises(DamagedEntry, match="loop:a seq 2"):
