@@ -15,7 +15,16 @@ from loopbook.evidence.runner_table import Runner
 from loopbook.evidence.runners import find_runner, only_reads
 from loopbook.evidence.shell import parse
 from loopbook.evidence.shell_tree import Command, Script, folders
+from loopbook.evidence.wrappers import runs_inline_code
 from loopbook.evidence.writes import script_may_write
+
+#: What inline code says that starts something else; without it, what it prints is no runner's word.
+_STARTS = re.compile(
+    r"subprocess|os\.system|popen|pytest\.main|unittest|TextTestRunner|doctest|runpy|execute_from_command_line"
+    r"|call_command|child_process|spawn|exec\w{0,8}\(|\bsystem\s?\(|Open3|Deno\.Command|Bun\.\$|node:test"
+    r"|run_tests?\b|%x|qx",
+    re.IGNORECASE,
+)
 
 Sureness = Literal["yes", "no", "unsure"]
 
@@ -48,7 +57,7 @@ class FoundCheck(NamedTuple):
 class CommandReading(NamedTuple):
     """A command line read, before anything is known of its result.
 
-    ``open`` are the places of commands that may be anything.
+    ``open`` are the places of commands that may be anything and may have run a check.
     """
 
     script: Script
@@ -80,9 +89,15 @@ def read_command(command: str, rules: Rules = DEFAULT) -> CommandReading:
             checks.append(found)
         elif not found:
             unsure.append(one.at)
+    heard = [at for at in unsure if _may_run(script.commands[at], command)]
     writes = script_may_write(script, [check.at for check in checks])
     sureness: Sureness = "yes" if checks else "unsure" if unsure else "no"
-    return CommandReading(script, tuple(checks), sureness, writes, tuple(unsure))
+    return CommandReading(script, tuple(checks), sureness, writes, tuple(heard))
+
+
+def _may_run(one: Command, command: str) -> bool:
+    """Whether a closing line may be this command's own: inline code that starts nothing only shows text."""
+    return not runs_inline_code(one.words) or _STARTS.search(command) is not None
 
 
 def _check_of(one: Command, rules: Rules, folder: str) -> FoundCheck | bool:

@@ -17,8 +17,10 @@ from loopbook.events import Scope
 from loopbook.evidence.closing_table import CLOSINGS, Closing
 from loopbook.evidence.runner_table import NAMES, NEVER, OPTIONS, RUNNERS, Options, Runner
 from loopbook.evidence.shell_table import (
+    CARRIERS,
     FORMATTERS,
     MAY_CHECK,
+    NO_CHECK_MODULES,
     NO_CHECK_SUBCOMMANDS,
     NO_CHECKS,
     PLAIN_WRAPPERS,
@@ -26,7 +28,7 @@ from loopbook.evidence.shell_table import (
 )
 from loopbook.evidence.shell_tree import Words
 from loopbook.evidence.text import tidy_output
-from loopbook.evidence.wrappers import program_of
+from loopbook.evidence.wrappers import carried, program_of
 
 Verdict = Literal["pass", "fail", "nothing"]
 
@@ -40,6 +42,13 @@ _SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun"})
 _BIN_CALLERS = frozenset({"yarn", "pnpm"})
 _RUNTIMES = frozenset({"node", "deno", "bun", "c8"})
 _BARE_RUNS = frozenset({"rake", "gradle", "mvn", "make", "mix", "rails", "swift"})
+#: Scripts that are sourced for what they set, not for what they do.
+_SETTING = re.compile(
+    r"(?:\S{0,200}/)?(?:activate[\w.]{0,10}|\S{0,40}(?:env|rc|profile)(?:\.\w{1,6}){0,2}|\.env\S{0,40}"
+    r"|(?:nvm|asdf|sdkman-init|conda|mise|cargo)\.sh|\S{0,40}completion\S{0,40})"
+)
+#: Among how many arguments a subcommand is looked for: `docker compose -f x.yml run`.
+_EARLY = 3
 _SHORT = {"t": "test", "tst": "test"}
 
 
@@ -96,12 +105,22 @@ def _known_none(levels: tuple[Words, ...]) -> bool:
         return True
     if program in NO_CHECK_SUBCOMMANDS:
         return (not places and program not in _BARE_RUNS) or first in NO_CHECK_SUBCOMMANDS[program]
-    if not _plain(levels):
-        return False
+    if len(levels) > 1 and program_of(levels[-2][0]) == "python":
+        return words[0] in NO_CHECK_MODULES
+    return _plain(levels) and _plainly_none(program, words, places)
+
+
+def _plainly_none(program: str, words: Words, places: list[tuple[int, str]]) -> bool:
+    """Whether a program everybody knows checks nothing, called like this."""
+    if program in READERS:
+        return True
+    if program in CARRIERS and (inner := carried(words)):
+        return program_of(inner[0]) in READERS
+    if program in ("source", "."):
+        return bool(places) and _SETTING.fullmatch(places[0][1]) is not None
     risky = MAY_CHECK.get(program, frozenset())
-    if program == "find":
-        return not risky & set(words)
-    return program in READERS or (program in NO_CHECKS and first not in risky)
+    said = {word for _, word in places[:_EARLY]} | {word for word in words if word.startswith("-")}
+    return program in NO_CHECKS and risky.isdisjoint(said)
 
 
 # --- call patterns ------------------------------------------------------------------------------

@@ -129,14 +129,36 @@ WRAPPERS: Mapping[str, tuple[Wrapper, ...]] = {
 PLAIN_WRAPPERS = word_set(
     "env time timeout gtimeout nice ionice nohup setsid sudo doas command builtin exec stdbuf unbuffer "
     "chronic "
-    "caffeinate flock taskset xargs"
+    "caffeinate flock taskset xargs docker docker-compose podman kubectl"
 )
+
+#: Programs that run a command elsewhere or many times: where it only reads text, so do they. What else
+#: they run is anybody's guess.
+CARRIERS: Mapping[str, Wrapper] = {
+    "find": _row(marker="-exec", marked=True),
+    "ssh": _row(takes="-p -i -l -o -F -J -L -R -D -b -c -E -I -m -O -Q -S -W -w", skip=1),
+}
+
+#: Interpreters, and the options behind which their code stands.
+INTERPRETERS: Mapping[str, frozenset[str]] = {
+    "python": word_set("-c"),
+    "node": word_set("-e -p -pe --eval --print"),
+    "deno": word_set("eval"),
+    "bun": word_set("-e"),
+    "ruby": word_set("-e -ne -pe -lne -rjson"),
+    "perl": word_set("-e -ne -pe -lne -nle -ple -E -0ne -0pe"),
+    "php": word_set("-r"),
+}
+#: Modules of Python itself that check nothing.
+NO_CHECK_MODULES = word_set("json.tool pip venv ensurepip site http.server zipfile tarfile virtualenv")
 
 #: Programs that run a script handed to them as an argument.
 INLINE_SCRIPTS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval"})
 
 #: Programs that only show or shape text: what they print proves nothing about a run.
 READERS = word_set(
+    "man info tldr view batcat glow mdcat delta difft dd Get-Content Select-String Write-Host Write-Output "
+    "findstr "
     "cat tac head tail less more bat nl echo printf grep egrep fgrep rg ag ack zgrep zcat sed awk gawk "
     "mawk jq yq "
     "wc sort uniq cut tr tee column paste join comm fold fmt rev diff cmp colordiff strings od xxd hexdump "
@@ -158,7 +180,7 @@ NO_CHECKS = word_set(
     "ssh-keygen ssh-add apt apt-get brew yum dnf apk pacman snap pip pip3 virtualenv venv pyenv nvm n fnm "
     "volta "
     "gem rbenv sdkman systemctl service journalctl launchctl crontab xdg-open open pbcopy pbpaste say "
-    "psql mysql sqlite3 redis-cli createdb dropdb fd locate code vim vi nano ed tmux screen "
+    "psql mysql sqlite3 redis-cli createdb dropdb find fd locate code vim vi nano ed tmux "
     "vercel netlify heroku flyctl fly aws gcloud az terraform pulumi helm docker docker-compose podman "
     "kubectl "
     "adb xset loopbook ipconfig ifconfig ip"
@@ -212,14 +234,23 @@ NO_CHECK_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     }.items()
 }  # fmt: skip
 
-#: Of programs known to be no check, the subcommands that may run anything after all.
+#: Of programs known to be no check, the subcommands and options that may run anything after all.
 MAY_CHECK: Mapping[str, frozenset[str]] = {
     "git": frozenset({"bisect", "rebase", "submodule", "hook"}),
-    "docker": frozenset({"run", "exec", "compose", "build", "buildx"}),
+    "docker": frozenset({"run", "exec", "up", "build", "buildx", "start"}),
     "docker-compose": frozenset({"run", "exec", "up", "build"}),
     "podman": frozenset({"run", "exec", "build"}),
     "kubectl": frozenset({"exec", "run"}),
     "find": frozenset({"-exec", "-execdir", "-ok"}),
+    "tmux": word_set(
+        "send-keys send new-session new new-window neww split-window splitw run-shell run respawn-pane"
+    ),
+    "helm": frozenset({"test"}),
+    "systemctl": frozenset({"start", "restart"}),
+    "psql": frozenset({"-f", "--file"}),
+    "adb": frozenset({"shell"}),
+    "az": frozenset({"pipelines"}),
+    "gh": frozenset({"workflow"}),
 }
 
 #: Formatters: without their checking option they rewrite files and check nothing. The value is the

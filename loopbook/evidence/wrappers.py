@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from loopbook.evidence.shell_table import INLINE_SCRIPTS, WRAPPERS, Wrapper
+from loopbook.evidence.shell_table import CARRIERS, INLINE_SCRIPTS, INTERPRETERS, WRAPPERS, Wrapper
 from loopbook.evidence.shell_tree import Words
 
 
@@ -73,6 +73,30 @@ def _after(words: Words, wrapper: Wrapper) -> Words | None:
             return words[position:]
         position += 1
     return None
+
+
+def carried(words: Words) -> Words:
+    """What ``find`` or ``ssh`` runs, where it is one plain command; else nothing.
+
+    >>> carried(("ssh", "-p", "22", "host", "tail -5 log")), carried(("ssh", "host", "cd x && pytest"))
+    (('tail', '-5', 'log'), ())
+    """
+    alike = tuple("-exec" if word in ("-execdir", "-ok") else word for word in words[1:])
+    inner = _after(alike, CARRIERS[program_of(words[0])]) or ()
+    whole = " ".join(inner)
+    return inner if len(inner) > 1 else () if re.search(r"[;&|<>`$()\n]", whole) else tuple(whole.split())
+
+
+def runs_inline_code(words: Words) -> bool:
+    """Whether an interpreter is given its code as an argument, or on its standard input.
+
+    >>> runs_inline_code(("python3", "-c", "print(1)")), runs_inline_code(("python", "run_tests.py"))
+    (True, False)
+    """
+    options = INTERPRETERS.get(program_of(words[0])) if words else None
+    if options is None:
+        return False
+    return not options.isdisjoint(words[1:]) or all(word.startswith("-") for word in words[1:])
 
 
 def inline_script(words: Words) -> str | None:

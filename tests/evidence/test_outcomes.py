@@ -88,6 +88,24 @@ def test_an_unrecognised_program_that_ends_in_a_closing_line_is_a_check_of_that_
     assert said.check == "yes"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["python3 -c \"print(open('log').read())\"", "python3 - <<'EOF'\nprint(open('log').read())\nEOF",
+     "tail log | python3 -c 'import sys; print(sys.stdin.read())'", "perl -ne 'print if /passed/' log",
+     "node -e \"console.log(require('fs').readFileSync('log', 'utf8'))\""],
+)  # fmt: skip
+def test_what_inline_code_prints_is_no_runners_word_though_it_may_have_run_anything(command: str) -> None:
+    assert run(command, 0, PYTEST_FAIL) == CommandOutcome((), "unsure")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['python3 -c "import pytest; pytest.main()"', "python3 - <<'EOF'\nsubprocess.run(['pytest'])\nEOF"],
+)
+def test_inline_code_that_starts_something_is_heard(command: str) -> None:
+    assert only(command, 0, PYTEST_FAIL).outcome == "fail"
+
+
 def test_a_home_made_all_tests_passed_proves_nothing() -> None:
     for text in ("All tests passed", "All tests passed!", "SUCCESS: 3 tests ok", "OK", "12 passed", "PASS"):
         assert run("./run_all.sh", 0, text) == CommandOutcome((), "unsure"), text

@@ -208,6 +208,9 @@ playwright test --list | make -n test | xcodebuild -list | tsc --init | rspec --
 cargo test -- --list | tox -l | black . | ruff format . | prettier --write . | cargo fmt | mix format
 gofmt -w . | ./run_tests.sh --help | test -f pytest.ini | sudo ls | timeout 5 tail -f log | which pytest
 command -v pytest | docker ps | docker logs web | gh run view --log | curl -s x | [ -d x ]
+ssh host cat log | ssh -p 22 host 'tail -5 log' | find . -name a -exec grep x {} + | docker exec app cat log
+docker compose logs app | kubectl exec pod -- cat log | python -m json.tool x | python -m pip install x
+man pytest | dd if=log | source ~/.bashrc | . env.sh
 sed -n 1,5p a_test.py | awk /FAIL/ log | /usr/bin/cat test.log | export CI=1 | source .venv/bin/activate
 """
 
@@ -223,6 +226,8 @@ UNSURE = """
 ./deploy.sh | python run_tests.py | python -c "print(1)" | node script.js | bash run.sh | ./test
 bin/test | make docs | make sure | make install-test-deps | npm run test:watch | npm run dev
 docker run x pytest | find . -exec pytest {} + | git bisect run pytest | ssh host pytest | mix quality
+tmux send-keys -t 0 pytest Enter | screen -X stuff pytest | source ./run_tests.sh | . ./ci.sh | helm test x
+docker-compose -f c.yml run app pytest | docker compose -f c.yml up | psql -f t.sql | ssh host 'cd x; cat l'
 rake | gradle | hatch run serve | $RUNNER -q | NPM TEST | just
 """
 
