@@ -96,12 +96,14 @@ PRONOUN = re.compile(
     rf"{_FILL}{_S}(?:{_PASSES}|(?:are|were|is|came{_S}back|come{_S}back){_FILL}{_S}"
     rf"(?:passing|passed|green|clean){_END})"
 )
+PORTION = re.compile(r"(\d{1,7})(?:/\1)?")
 SELECTOR = re.compile(r"(?<=-[kmtp] )\S{1,200}|\S{0,200}(?:/|::|\.\w{1,5}\b)\S{0,200}")
 SENTENCE_BLOCKER = re.compile("|".join(phrases.SENTENCE_BLOCKERS))
 CLAUSE_BLOCKER = re.compile("|".join(phrases.CLAUSE_BLOCKERS))
 ADJACENT_BLOCKER = re.compile("|".join(phrases.ADJACENT_BLOCKERS))
 BLOCKED_BEHIND = re.compile("|".join(phrases.BLOCKED_BEHIND))
 EXCEPTION, FAILURE = map(re.compile, phrases.EXCEPTIONS)
+EXCEPTED_BEFORE, NOT_ALWAYS = re.compile(phrases.EXCEPTED_BEFORE), re.compile(phrases.NOT_ALWAYS)
 NO_EXCEPTION, OVER = re.compile(phrases.NO_EXCEPTION), re.compile(phrases.OVER)
 NEW_START = re.compile(r"\b(?:but|however|now that|because|since)\b")
 CLAUSE_END = re.compile(r"[,:()|–—]|\s-{1,2}\s|\b(?:and|so|while|which|where)\b")
@@ -110,8 +112,9 @@ READS = re.compile(r"\s*(?:cat|grep|rg|ls|git|echo|rm|head|tail|less|vi|vim)\b")
 DETERMINED = re.compile(r"\s{1,8}(?:(?:all|both|the|every|our|its|full|of)\s{1,8}){0,4}")
 JOINED = re.compile(r"[\s,&|]*(?:and|or|as well as|plus)?[\s,]*(?:that\s+)?(?:then\s+)?")
 PLACE_AFTER = re.compile(
-    rf"{_S}(?:in|for|under)(?:{_S}(?!(?:{phrases.NOT_NARROWING}|total|under|less|about|all|a|my|our|general|full|now|this|these"
+    rf"{_S}(?:in|for|on|under)(?:{_S}(?!(?:{phrases.NOT_NARROWING}|total|under|less|about|all|a|my|our|general|full|now|this|these"
     r"|\d\S*)\b)[^\s,;:!?|()]{1,40}){1,3}"
 )
+SAID = re.compile(rf"^(?:{phrases.PASSES}|{phrases.VERBS}|{phrases.GOOD})\W*$")
 AND_MORE = re.compile(r"\b(?:all|both|the)\s+(?:[\w-]{1,30},?\s+){1,4}and\s+\Z")
 WORD = re.compile(r"\S+")

@@ -30,7 +30,8 @@ class Claim(NamedTuple):
     """One claim. ``text`` is its sentence, ``start`` where in the original the phrase begins.
 
     ``partial``: it speaks of some, not all; ``subject`` are the words that say of which.
-    ``hedged``: it names an exception or a share ("most", "3 of 5", "all but one").
+    ``hedged``: it names an exception or a share ("most", "3 of 5", "all but one"). ``universal``: it
+    says that it speaks of all there are ("all tests", "the whole suite"); then it is not partial.
     """
 
     text: str
@@ -39,6 +40,16 @@ class Claim(NamedTuple):
     subject: tuple[str, ...] = ()
     start: int = 0
     hedged: bool = False
+    universal: bool = False
+
+
+class _Width(NamedTuple):
+    """How much a claim speaks of: with exceptions, of a number, of what its words narrow it to, or of all."""
+
+    hedged: bool
+    counted: bool
+    subject: tuple[str, ...]
+    universal: bool
 
 
 class _Noun(NamedTuple):
@@ -123,7 +134,8 @@ def _noun_begin(text: str, noun: int) -> int:
         determined = determined or word in phrases.DETERMINERS
         begin = token.start()
     if not determined and (joined := patterns.AND_MORE.search(text, offset, begin)):
-        begin = joined.start()
+        said = any(patterns.SAID.search(word) for word in joined[0].split())
+        begin = begin if said else joined.start()
     # In "none of the tests" the "of" belongs to what denies it.
     return begin + 3 if text.startswith("of ", begin) else begin
 
@@ -171,7 +183,8 @@ def _from_noun(text: str, noun: _Noun, nouns: list[_Noun]) -> Iterator[_Phrase]:
         narrowed, verdict = said["narrowed"] or "", said["verdict"]
         # "a test pass" is a thing, "tests for passing arguments" are not passing.
         if not (noun.word == "test" and verdict == "pass") and not (narrowed and verdict == "passing"):
-            single = noun.word == "test"
+            own = text[begin : noun.start].split()
+            single = noun.word == "test" and phrases.UNIVERSAL.isdisjoint(own)
             yield _Phrase(begin, said.end(), noun.category, noun, narrowed, counted=single)
             yield from _said_with(text, begin, nouns, said.end())
     passed = patterns.PASSED_IT.search(text, max(0, begin - 20), begin)
@@ -273,26 +286,27 @@ def _is_blocked(text: str, phrase: _Phrase) -> bool:
 
 def _claim(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> Claim:
     at = sentence.start
-    hedged, counted, subject = _width(text, read, sentence, phrase)
+    width = _width(text, read, sentence, phrase)
     quoted = text[at : at + len(sentence.text)].strip(" \t\r\n|")
     if len(quoted) > _QUOTE_CHARS:
         quoted = text[max(at, at + phrase.start - 60) : at + phrase.end + 60]
+    partial = bool(width.subject) or width.counted or width.hedged
     return Claim(
         text=one_line(quoted, _QUOTE_CHARS),
         category=phrase.category,
-        partial=bool(subject) or counted or hedged,
-        subject=subject,
+        partial=partial,
+        subject=width.subject,
         start=at + phrase.start,
-        hedged=hedged,
+        hedged=width.hedged,
+        universal=width.universal and not partial,
     )
 
 
-def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> tuple[bool, bool, tuple[str, ...]]:
-    """Whether it is hedged, whether it is counted, and the words that narrow it."""
-    plain, at = sentence.text, sentence.start
+def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> _Width:
+    plain = sentence.text
     noun_start = phrase.noun.start if phrase.noun else phrase.start
     own = list(patterns.WORD.finditer(plain, phrase.start, noun_start))
-    numbers = [w for w in own if w[0].strip("~()").isdigit()]
+    numbers = [w for w in own if patterns.PORTION.fullmatch(w[0].strip("~()"))]
     hedges = [w for w in own if w[0] in phrases.HEDGES]
     share = patterns.SHARE.search(plain, max(0, phrase.start - 20), noun_start)
     hedged = (
@@ -300,25 +314,34 @@ def _width(text: str, read: Prose, sentence: Sentence, phrase: _Phrase) -> tuple
         or bool(hedges)
         or (share is not None and share[1] != share[2])
         or (phrase.category == "tests" and patterns.SOME_FAILED.search(plain) is not None)
-        or _has_exception(plain, read.plain, at, phrase.end)
+        or patterns.EXCEPTED_BEFORE.search(plain[max(0, phrase.start - _AROUND) : phrase.start]) is not None
+        or patterns.NOT_ALWAYS.match(plain, phrase.end) is not None
+        or _has_exception(plain, read.plain, sentence.start, phrase.end)
     )
-    subject = [
-        text[at + w.start() : at + w.end()]
-        for w in own
-        if w not in numbers and w not in hedges and w[0].strip("(") not in phrases.WHOLE
-    ]
+    narrowing = [w for w in own if w not in numbers and w not in hedges]
+    said = {w[0].strip("(),.:") for w in patterns.WORD.finditer(plain, phrase.start, phrase.end)}
+    return _Width(
+        hedged,
+        phrase.counted or bool(numbers) or share is not None,
+        _subject(text, read, sentence, phrase, narrowing),
+        phrase.noun is not None and not phrases.UNIVERSAL.isdisjoint(said),
+    )
+
+
+def _subject(
+    text: str, read: Prose, sentence: Sentence, phrase: _Phrase, own: list[re.Match[str]]
+) -> tuple[str, ...]:
+    """The words that say of which it speaks, before the noun (``own``), behind it or in a command."""
+    at = sentence.start
+    subject = [text[at + w.start() : at + w.end()] for w in own if w[0].strip("(") not in phrases.WHOLE]
     narrowed = phrase.narrowed
     if not narrowed and phrase.category == "tests":
-        after = patterns.PLACE_AFTER.match(plain, phrase.end)
+        after = patterns.PLACE_AFTER.match(sentence.text, phrase.end)
         narrowed = after[0] if after else ""
     subject += [word for word in narrowed.split()[1:] if word.strip(".,") not in phrases.WHOLE]
     subject += _selectors(read, at + phrase.start, at + phrase.end)
     words = (word.strip("`*'\"().,") for word in subject)
-    return (
-        hedged,
-        phrase.counted or bool(numbers) or share is not None,
-        tuple(dict.fromkeys(w for w in words if any(c.isalnum() for c in w))),
-    )
+    return tuple(dict.fromkeys(w for w in words if any(c.isalnum() for c in w)))
 
 
 def _selectors(read: Prose, start: int, end: int) -> list[str]:

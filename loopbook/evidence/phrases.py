@@ -78,7 +78,7 @@ NOT_A_VERDICT = (
     r"(?:to|through|into|along|around|by|back|via|it|its|them|him|us|this|these|those|an?|the|null|none|true"
     r"|false|invalid|valid|data|arg(?:ument)?s?|param(?:eter)?s?|values?|rates?|counts?|percentage|light"
     r"|criteri(?:a|on)|condition|ratio|threshold|as(?! expected| well| before)|in as|or fail|/ ?fail|fail"
-    r"|over|flags?|options?|messages?|strings?)\b"
+    r"|over|flags?|options?|messages?|strings?|is|isn't|was|means|depends)\b"
 )
 #: Words that narrow a subject from behind ("tests in tests/a"), and those that cannot be in between.
 NARROWED_BY = r"in|for|of|under|from|covering|on|around|related to"
@@ -115,10 +115,12 @@ LABEL_VERDICT = (
 
 #: Words before a subject that narrow nothing.
 WHOLE = _words(
-    "all the full whole entire complete our my your its their these this those every each both of"
+    "all the full whole entire complete our my your its these this those every each both of"
     " project's repo's automated project repo repository overall production now that and with ✅ ✓ ✔ a an"
     " test tests suite passes passed"
 )
+#: Words by which a claim speaks of all there are, and not of those that were run.
+UNIVERSAL = _words("all each every both whole entire full complete everything suite suites test-suite")
 #: Words that say it is not all of them: such a claim can be borne out, never contradicted.
 HEDGES = _words("most some many several half majority nearly almost other others remaining rest only")
 #: Words a subject begins with; the walk to the left takes them in.
@@ -135,16 +137,37 @@ STOP_WORDS = _words(
     " may must will can cannot than like via plus yet already just even again successfully implemented"
     " committed pushed note status result results summary however therefore"
 )
+#: Words that except something, in front of the claim or behind it.
+EXCEPT = (
+    r"except(?:ing)?|apart from|other than|besides|aside from|excluding|minus|save(?: for)?|bar|barring"
+    r"|modulo|ignoring|skipping|not counting|without counting|leaving (?:aside|out)"
+    r"|with (?:the|one|two|three|a few|some|\d{1,7}) exceptions?"
+)
 #: Behind a claim: an exception is named. The second kind counts in what follows, too.
 EXCEPTIONS = (
     (
-        r"\b(?:except|excepting|apart from|other than|besides|aside from|excluding|minus|save for"
-        r"|with the exception|but (?:for|one|two|three|\d{1,7}))\b"
+        rf"\b(?:{EXCEPT}|but (?:for|one|two|three|\d{{1,7}})|(?:is|are) the exceptions?"
+        r"|(?:one|two|some|others) (?:does|do|is|are)(?:n't| not))\b"
+        r"|\bbut\s+(?:(?:the|for|not)\s+)?\S{1,60}\s{0,4}$|\S\s+aside\b"
+        r"|(?<![\w./])(?P<share>\d{1,7})\s?(?:/|(?:times )?(?:out )?of)\s?(?!(?P=share)\b)\d{1,7}\b(?![./]\d)"
     ),
     (
         r"\b(?:still|one|two|three|four|five|some|several|[1-9]\d{0,6}|the|e2e|integration|only|others?"
-        r"|rest)\b[^.;\n]{0,60}?\b(?:fail(?:s|ing|ed|ures?)?|(?:is|are) (?:broken|red)|errored|errors out)\b"
+        r"|rest|but|with)\b[^.;\n]{0,60}?"
+        r"\b(?:fail(?:s|ing|ed|ures?)?|(?:is|are) (?:broken|red)|errored|errors out)\b"
     ),
+)
+#: In front of a claim: an exception, or a share of all.
+EXCEPTED_BEFORE = (
+    rf"^\W{{0,8}}(?:{EXCEPT})\b"
+    r"|(?:\ball but \S{1,20}|(?<!100)\s?%)(?:\s+of)?(?:\s+(?:the|our|all))?\s+$"
+)
+#: Right behind a claim: they pass, but not always, or not as they are.
+NOT_ALWAYS = (
+    r",?\s{1,4}(?:mostly|largely|intermittently|sometimes|usually|occasionally|often|individually"
+    r"|separately|alone|in isolation|on their own|one (?:by|at a)|(?:about )?half|when(?:ever)?)\b"
+    r"|\s{1,4}(?:with|after|by)\b[^,;:.()]{0,40}?"
+    r"\b(?:skip|deselect|disabl|exclud|ignor|revert|remov)(?:p?ed|p?ing)?\b"
 )
 #: ... unless the failure is denied, over or only imagined.
 NO_EXCEPTION = (
@@ -169,14 +192,23 @@ SENTENCE_BLOCKERS: tuple[str, ...] = (
     ),
     r"\byou(?:'ll| will| can| should| could| may| might| need| want| must)\b",
     (
-        r"\b(?:next(?: steps?| up)?|to-?do|remaining|later|goal|target|plan|expected(?: result| outcome)?"
-        r"|acceptance criteria|example|e\.g\.|i\.e\.)\s{0,3}[:,]"
+        r"\b(?:next(?: steps?| up)?|to-?do|remaining|later|goal|target|plan"
+        r"|expected(?: result| outcome| output| behaviou?r)?|acceptance"
+        r"|(?:acceptance |success |exit )?criteri(?:a|on)|definition of done"
+        r"|(?:still|left) to do|requirements?|example|e\.g\.|i\.e\.)\s{0,3}[:,]"
     ),
     (
         r"\b(?:(?:have|has|had|did|do|does|ca|could|wo|was|were)n't|cannot|unable|not|never|without)\s+"
         rf"(?:\S{{1,20}}\s+){{0,3}}?{_RAN_OR_KNOWN}"
     ),
     r"\b(?:unverified|untested|unclear|unsure|unknown)\b",
+    r"\b(?:not|n't) (?:true|the case|correct|certain|so) that\b|\bfalse that\b|(?<!no )\bdoubt(?:s|ful)?\b",
+    r"\bno (?:evidence|proof|guarantee|sign)\b|\bcontrary to\b|\baccording to\b",
+    r"\bper (?:the|your)\b[^,]{0,40}\b(?:logs?|report|author|readme|docs?|ci|message|description)\b",
+    (
+        r"\bas (?:you|they|he|she|the \S{1,20}) "
+        r"(?:says?|said|wrote|noted|mentioned|reported|stated|claim(?:s|ed))\b"
+    ),
 )
 #: Before it in its clause: a demand, a wish, a guess, a purpose, a former state, somebody's words.
 CLAUSE_BLOCKERS: tuple[str, ...] = (
@@ -206,6 +238,7 @@ CLAUSE_BLOCKERS: tuple[str, ...] = (
         r"|as soon as|even though|although|such as|for example|like)\b"
     ),
 )
+_FEW_WORDS = r"(?:\s+(?!and\b|so\b|now\b|i\b|we\b)[^\s,;:]{1,30}){0,5}"
 #: Right before its subject: that is the subject of a subordinate clause, or denied.
 ADJACENT_BLOCKERS: tuple[str, ...] = (
     r"\bmake\s+$",
@@ -217,13 +250,29 @@ ADJACENT_BLOCKERS: tuple[str, ...] = (
         r"\b(?:not|no|none|neither|nor|never|hardly|barely|\w{2,6}n't|nearly|almost|few"
         r"|(?:few|none|neither|0) of|zero|0)\s+$"
     ),
+    # A frame of another time, place or state: "before my change, all tests passed".
+    (
+        r"(?:^|[;:(]\s*)\W{0,4}(?:(?:before|without|prior to) (?:my|the|this|that|your|our|these|any)"
+        r"|on (?:(?:the|a) )?(?:main|master|trunk|develop|clean|fresh|original|base|unmodified|upstream|ci)"
+        r"|the (?:first|last|previous) (?:time|run)|in the (?:first|last|previous|earlier) run"
+        rf"|once(?! again| more)){_FEW_WORDS},?\s+$"
+    ),
+    (
+        rf"(?:^|[;:(]\s*)\W{{0,4}}with{_FEW_WORDS}\s+(?:reverted|removed|disabled|stashed|skipped|excluded|ignored"
+        r"|deselected),?\s+$"
+    ),
 )
 #: Behind it, up to the end of its clause.
 BLOCKED_BEHIND: tuple[str, ...] = (
     (
-        r"^\s*(?:\([^()]{0,60}\)\s*)?(?:yet\b|if\b|unless\b|only\b|once\b(?! again| more)|provided\b"
-        r"|assuming\b|as long as\b|before\b|until\b|previously\b|originally\b|earlier\b(?! today)|yesterday\b"
-        r"|initially\b|or not\b|\?|→|->|=>)"
+        rf"^\s*(?:[:|=–—-]{{1,3}}\s*)?(?:[{CROSS_MARKS}]"
+        r"|(?:no|nope|false|fail|failed|not yet|pending|todo|tbd)\s*(?:$|[|.!]))"
+    ),
+    r"^\s*\(?\s*not (?:really|quite|yet|all)\b",
+    (
+        r"^\s*(?:\([^()]{0,60}\)\s*)?(?:yet\b|if\b|unless\b|(?:again )?only\b|once\b(?! again| more)"
+        r"|provided\b|assuming\b|as long as\b|before\b|until\b|previously\b|originally\b|earlier\b(?! today)"
+        r"|yesterday\b|initially\b|or not\b|\?|→|->|=>)"
     ),
     (
         r"^[^,;:.]{0,60}?\b(?:before (?:my|the|this|that|your|our|these|any|i|we|it)|prior to|until"

@@ -32,7 +32,7 @@ PLAIN = {
     "The suite is green again.": "tests",
     "Tests ran successfully.": "tests",
     "Great, the tests have been run successfully": "tests",
-    "Every test passes": "tests*",
+    "Every test passes": "tests",
     "The tests were all passing": "tests",
     "I've verified that all tests pass.": "tests",
     "I made sure that all tests pass.": "tests",
@@ -82,6 +82,8 @@ SEVERAL = {
     "The unit tests pass; the whole suite passes.": "tests* tests",
     "Tests pass. The build is green. No lint errors.": "tests build lint",
     "`make test` and `make lint` both pass.": "tests lint",
+    "All tests pass and lint is clean.": "tests lint",
+    "All tests are green and mypy passes.": "tests types",
     "Ruff, mypy and pytest all pass.": "lint types tests",
     "Everything is green: 42 tests pass, ruff is clean, mypy reports no issues.": "checks tests* lint types",
 }
@@ -103,6 +105,7 @@ SUMMARIES = {
     "`pytest` reports 12 passed": "tests*",
     "- **65 tests + 14 doctests**, 0 failures": "tests*",
     "Test suite: 34/34 passing": "tests*",
+    "12/12 tests pass.": "tests*",
 }
 
 WIDTHS = {
@@ -137,6 +140,28 @@ HEDGED = [
     "All tests pass, apart from two in tests/a.",
     "All tests pass. One e2e test still fails.",
     "All unit tests pass, but the integration tests fail.",
+    "All but one of the tests pass.",
+    "99% of the tests pass.",
+    "All tests pass but test_x.",
+    "All tests pass, but test_x fails.",
+    "All tests pass, with test_x failing.",
+    "Everything is green but the tests.",
+    "All tests pass, bar one.",
+    "All tests pass, ignoring test_x.",
+    "All tests pass with one exception.",
+    "All tests pass, one does not.",
+    "The suite is green, test_x aside.",
+    "Apart from test_x, all tests pass.",
+    "With the exception of test_x, all tests pass.",
+    "Skipping test_x, all tests pass.",
+    "Tests passing: 11/12",
+    "Tests pass, mostly.",
+    "Tests pass intermittently.",
+    "The tests pass about half the time.",
+    "All tests pass individually, but fail together.",
+    "All tests pass when run in isolation.",
+    "All tests pass with test_x skipped.",
+    "All tests pass after I deselect test_x.",
 ]
 
 # --- no claims -----------------------------------------------------------------------------
@@ -158,6 +183,14 @@ NONE = {
         "No test suite exists, so nothing was run.",
         "The input was unverified.",
         "12 passed, 2 failed",
+        "It is not true that all tests pass.",
+        "It's false that all tests pass.",
+        "I doubt that all tests pass.",
+        "There's no evidence that all tests pass.",
+        "All tests pass (not really).",
+        "Tests pass: no",
+        "Tests pass \u274c",
+        "| All tests pass | no |",
     ],
     "conditional": [
         "If the tests pass, merge it.",
@@ -171,6 +204,10 @@ NONE = {
         "Tests pass -> merge",
         "Commit only when lint and tests pass.",
         "I don't know whether the build passes.",
+        "The tests pass again only after reverting.",
+        "Once merged, tests pass.",
+        "With the fix reverted, all tests pass.",
+        "Without my change all tests pass.",
     ],
     "planned or wished": [
         "The tests should pass now.",
@@ -197,6 +234,10 @@ NONE = {
         "## Acceptance criteria\n\n- all tests pass\n- lint is clean",
         "Before merging, please:\n- all tests pass",
         "- [ ] all tests pass",
+        "Expected output: all tests pass",
+        "Definition of done: all tests pass.",
+        "Success criteria: all tests pass",
+        "Still to do: all tests passing",
     ],
     "asked": ["Do the tests pass?", "tests pass?", "All tests pass, right?"],
     "former or somebody else's": [
@@ -207,6 +248,14 @@ NONE = {
         "The README says that all tests pass.",
         "According to the report the tests pass.",
         "You said the tests pass.",
+        "Before my change all tests passed.",
+        "Before this commit, the tests passed.",
+        "The first time, all tests passed.",
+        "On the main branch, all tests pass.",
+        "Locally the tests fail; on CI all tests pass.",
+        "According to the PR author, all tests pass.",
+        "As you said, all tests pass.",
+        "Per the CI logs, all tests pass.",
     ],
     "quoted": [
         "> All tests pass",
@@ -232,6 +281,7 @@ NONE = {
         "Tests pass a string to the parser.",
         "The test pass rate is low.",
         "The tests passed to pytest are listed.",
+        "tests passing is not enough",
         "I added tests for the parser and for passing arguments.",
         "3 requests passed",
         "Still compiling dependencies.",
@@ -283,6 +333,18 @@ def test_a_failure_that_is_denied_or_over_hedges_nothing(text: str) -> None:
 @pytest.mark.parametrize(("why", "text"), [(why, text) for why, texts in NONE.items() for text in texts])
 def test_what_is_denied_conditional_planned_asked_quoted_or_former_is_no_claim(why: str, text: str) -> None:
     assert find_claims(text) == (), why
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Before the final commit I fixed the mock and all tests pass.", "No doubt: all tests pass.",
+     "As you asked, I fixed it: all tests pass.", "With the mock fixed, all tests pass.",
+     "On reflection I kept it; all tests pass.", "All tests pass, 3/3 of them."],
+)  # fmt: skip
+def test_what_only_looks_like_a_frame_or_an_exception_leaves_the_claim(text: str) -> None:
+    (claim,) = find_claims(text)
+    assert claim.category == "tests"
+    assert not claim.hedged
 
 
 def test_but_begins_anew() -> None:
@@ -476,3 +538,25 @@ def test_claims_labelled_by_hand_are_found_and_nothing_else_is_taken_for_one(sha
             assert bool(found) == says_so, label["line"]
             if found:
                 assert {c.category for c in found} & kinds[label["about"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "universal"),
+    [
+        ("All tests pass.", True),
+        ("The whole test suite is green.", True),
+        ("The test suite passes.", True),
+        ("Every test passes.", True),
+        ("The tests all pass.", True),
+        ("Everything passes.", True),
+        ("Verified by running the full test suite.", True),
+        ("Tests pass.", False),
+        ("The tests are green.", False),
+        ("All 12 tests pass.", False),
+        ("All parser tests pass.", False),
+        ("All tests in tests/a.py pass.", False),
+        ("All tests pass except one.", False),
+    ],
+)
+def test_a_claim_says_whether_it_speaks_of_all_there_are(text: str, universal: bool) -> None:
+    assert [claim.universal for claim in find_claims(text)] == [universal]
