@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from loopbook import __version__
-from loopbook.cli import kinds, loop, settings, spec, upkeep
+from loopbook.cli import kinds, loop, settings, spec, store
 from loopbook.cli.audit import audit
 from loopbook.cli.exits import EXIT_CODES
 from loopbook.cli.options import example
@@ -31,7 +31,7 @@ app.command("audit", epilog=example("loopbook audit session.jsonl", "loopbook au
     audit
 )
 app.add_typer(loop.app, name="loop")
-app.add_typer(upkeep.app, name="store")
+app.add_typer(store.app, name="store")
 app.add_typer(kinds.app, name="kinds")
 app.add_typer(spec.app, name="spec")
 app.add_typer(settings.app, name="settings")

@@ -23,10 +23,11 @@ def show(
 ) -> None:
     """Show every setting with its value and where it comes from."""
     from loopbook.settings import SETTINGS, load_settings
+    from loopbook.store import without_password
 
     settings = load_settings(project or Path.cwd(), arguments={"store": store})
     values = {
-        "store": settings.store,
+        "store": without_password(settings.store),
         "kinds_dir": None if settings.kinds_dir is None else str(settings.kinds_dir),
         "review_tier": settings.review_tier,
         "checks": [

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from loopbook.events import Event
     from loopbook.loop import Books, Loop
     from loopbook.settings import Settings
+    from loopbook.store import StoreURL
 
 
 class Target(NamedTuple):
@@ -43,13 +44,21 @@ def opened(store: str | None, session: str = "cli", *, make: bool = False) -> It
     from loopbook.store import parse_url
 
     settings = settings_for(store)
-    file = parse_url(settings.store).path
-    if file is not None and not make and not file.exists():
-        raise StoreUnavailable(
-            f"there is no store {file}; nothing was written; make it with: loopbook loop start"
-        )
+    if not make:
+        must_be_there(parse_url(settings.store))
     with Books.open(settings.store, session=session, kinds_dir=settings.kinds_dir) as books:
         yield books
+
+
+def must_be_there(url: StoreURL) -> None:
+    """Raise ``StoreUnavailable`` where there is no store."""
+    from loopbook.store import schema_of
+
+    if url.path.exists() if url.path is not None else schema_of(url):
+        return
+    raise StoreUnavailable(
+        f"there is no store {url.path or url}; nothing was written; make it with: loopbook store init"
+    )
 
 
 def chosen(books: Books, loop: str | None) -> Loop:

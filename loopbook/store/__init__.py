@@ -12,8 +12,18 @@ application with everything that the process environment could change taken out.
 
 from eventsourcing.persistence import IntegrityError
 
-from loopbook.store.records import Facts, Recorder, Records, Row, Size, Stored, Waiter, open_records
-from loopbook.store.urls import StoreURL, parse_url
+from loopbook.store.records import (
+    Facts,
+    Recorder,
+    Records,
+    Row,
+    Size,
+    Stored,
+    Waiter,
+    open_records,
+    schema_of,
+)
+from loopbook.store.urls import StoreURL, parse_url, without_password
 
 __all__ = [
     "Facts",
@@ -27,4 +37,6 @@ __all__ = [
     "Waiter",
     "open_records",
     "parse_url",
+    "schema_of",
+    "without_password",
 ]

@@ -46,6 +46,17 @@ def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
             time.sleep(random.uniform(0.005, 0.05))
 
 
+def look(path: Path, busy_seconds: float) -> int:
+    """The schema of the store that a file is; 0 where there is none. Nothing is made or changed."""
+    if not path.is_file():
+        return 0
+    try:
+        with closing(_open(path, busy_seconds)) as connection:
+            return _recognise(connection, path, "BEGIN")
+    except sqlite3.Error as wrong:
+        raise told(wrong, path) from wrong
+
+
 def make_private(path: Path) -> None:
     """Make folder (0700) and file (0600), where they are not there yet, for their owner alone.
 

@@ -27,10 +27,10 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from loopbook.errors import StoreUnavailable
 from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, past
-from loopbook.store.server import Connection, Listener, Server, prepare
+from loopbook.store.server import Connection, Listener, Server, look, prepare
 from loopbook.store.urls import StoreURL
 
-SNAPSHOTS = "stored_snapshots"
+EVENTS, SNAPSHOTS = "stored_events", "stored_snapshots"
 
 _SHAPE = (
     ' (originator_id text COLLATE "C" NOT NULL, originator_version bigint NOT NULL, topic text NOT NULL,'
@@ -81,14 +81,14 @@ class PostgresRecorder(PostgresApplicationRecorder):
         #: One for each schema of a database, since listening knows no schemas.
         self.channel_name = f"loopbook_{server.schema}"
         self._tables = {
-            "events": Identifier(server.schema, self.events_table_name),
+            "events": Identifier(server.schema, EVENTS),
             "snapshots": Identifier(server.schema, SNAPSHOTS),
         }
         self._sql = {name: self._statement(text) for name, text in _STATEMENTS.items() if name != "streams"}
         self.sql_create_statements = [
             self._statement(f"CREATE TABLE IF NOT EXISTS {{{name}}}{_SHAPE}") for name in self._tables
         ]
-        prepare(server, (self.events_table_name, SNAPSHOTS), self.sql_create_statements)
+        prepare(server, (EVENTS, SNAPSHOTS), self.sql_create_statements)
 
     def _statement(self, text: str, **more: SQL) -> Composed:
         channel = psycopg.sql.Literal(self.channel_name)
@@ -283,7 +283,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
     def facts(self) -> Facts:
         """What the store says of itself."""
-        names = {"events": self.events_table_name, "snapshots": SNAPSHOTS}
+        names = {"events": EVENTS, "snapshots": SNAPSHOTS}
         tables = {key: f'"{self.server.schema}"."{name}"' for key, name in names.items()}
         ((streams, size, read_only, may),) = self._ask(self._sql["facts"], tables)
         refusal = "the server is read-only" if read_only else "" if may else "this user may not write"
@@ -309,6 +309,11 @@ def _columns(rows: Sequence[Row]) -> list[list[object]]:
 def _can_be(name: str) -> bool:
     """Whether a stream can have this name: PostgreSQL keeps no NUL in a text."""
     return "\0" not in name
+
+
+def look_at(url: StoreURL) -> int:
+    """The schema of the store that a database holds; 0 where it holds none."""
+    return look(Server(url), (EVENTS, SNAPSHOTS))
 
 
 class Factory(PostgresFactory):

@@ -245,13 +245,7 @@ def open_records(url: StoreURL) -> Records:
 
 
 def _open_postgres(url: StoreURL) -> Records:
-    try:
-        import loopbook.store.postgres  # noqa: F401, PLC0415 - the driver is an extra, and slow to import
-    except ImportError as missing:
-        raise StoreUnavailable(
-            f"{url} needs the PostgreSQL driver ({str(missing).splitlines()[0]}); nothing was opened;"
-            " pip install 'loopbook[postgres]'"
-        ) from None
+    _need_driver(url)
     return Records(
         {
             "PERSISTENCE_MODULE": "loopbook.store.postgres:Factory",
@@ -262,3 +256,35 @@ def _open_postgres(url: StoreURL) -> Records:
             "CREATE_TABLE": "n",  # our own way to make one is taken, and once
         }
     )
+
+
+def schema_of(url: StoreURL) -> int:
+    """The schema of the store that is there; 0 where there is none. Nothing is made or changed.
+
+    Raises ``StoreError``, so for what is no store.
+
+    >>> from loopbook.store import parse_url
+    >>> schema_of(parse_url("/nowhere/books.db"))
+    0
+    """
+    # Each kind is imported where it is used: a store in memory needs neither.
+    if url.path is not None:
+        from loopbook.store.files import look  # noqa: PLC0415
+
+        return look(url.path, url.busy_seconds)
+    if url.kind == "postgresql":
+        _need_driver(url)
+        from loopbook.store.postgres import look_at  # noqa: PLC0415
+
+        return look_at(url)
+    return SCHEMA
+
+
+def _need_driver(url: StoreURL) -> None:
+    try:
+        import loopbook.store.postgres  # noqa: F401, PLC0415 - the driver is an extra, and slow to import
+    except ImportError as missing:
+        raise StoreUnavailable(
+            f"{url} needs the PostgreSQL driver ({str(missing).splitlines()[0]}); nothing was opened;"
+            " pip install 'loopbook[postgres]'"
+        ) from None

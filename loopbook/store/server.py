@@ -215,6 +215,17 @@ def prepare(server: Server, tables: Sequence[str], create: Sequence[Composed]) -
         server.take_back(connection)
 
 
+def look(server: Server, tables: Sequence[str]) -> int:
+    """The schema of the store that a database holds; 0 where it holds none."""
+    connection = server.connect()
+    try:
+        return _recognise(connection, server, tables)
+    except psycopg.Error as wrong:
+        raise server.told(wrong) from wrong
+    finally:
+        connection.close()
+
+
 def _make(connection: Connection, server: Server, tables: Sequence[str], create: Sequence[Composed]) -> None:
     connection.execute(SQL("SET LOCAL lock_timeout={}").format(MAKING * 1000))
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [APPLICATION_ID])

@@ -97,7 +97,7 @@ sqlite:///path/to/books.db or memory:
     scheme, mark, rest = url.partition("://")
     if not mark:
         return _sqlite(url, "")
-    if scheme in {"postgresql", "postgres"}:
+    if scheme in _SCHEMES:
         return _postgres(scheme, rest)
     if scheme != "sqlite":
         raise StoreURLInvalid(
@@ -129,17 +129,20 @@ def _sqlite(path: str, query: str) -> StoreURL:
 
 
 _USER = re.compile(r"[^:@/?]*:(?P<password>.*)@", re.DOTALL)
+_SCHEMES = frozenset({"postgresql", "postgres"})
 _PORT = re.compile(r"[0-9]+([/?]|$)")
 _SECRET = frozenset({"password", "sslpassword"})
 
 
 def without_password(url: str) -> str:
-    """A PostgreSQL URL as it may be shown: ``***`` for any password within.
+    """A store URL as it may be shown: ``***`` for any password within.
 
     >>> without_password("postgres://me:p@ss@host/books?sslpassword=x&sslmode=require")
     'postgres://me:***@host/books?sslpassword=***&sslmode=require'
     """
     scheme, _, rest = url.partition("://")
+    if scheme not in _SCHEMES:
+        return url
     # A password that should have been percent-encoded may hold anything: all up to the last @ goes.
     in_front = "@" in rest.partition("?")[0]
     found = _USER.match(rest.partition("?")[0] if in_front else rest)

@@ -1,0 +1,91 @@
+"""``loopbook store init | check | upgrade``: a store made, looked at, brought up to date."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import typer
+
+from loopbook.cli.exits import FOUND
+from loopbook.cli.options import AsJson, Store, example
+from loopbook.cli.output import complain, say, say_json, say_rows
+from loopbook.cli.target import must_be_there, settings_for
+from loopbook.cli.upkeep import app
+
+if TYPE_CHECKING:
+    from loopbook.store import Facts, StoreURL
+
+__all__ = ["app"]
+
+#: Reads of which the quickest is told: the first has to open a connection.
+READS = 5
+
+
+@app.command(epilog=example("loopbook store init", "loopbook store init --store sqlite:///team.db"))
+def init(store: Store = None) -> None:
+    """Make a store, or find that it is there already, and say where it is."""
+    from loopbook.store import parse_url, schema_of
+
+    url = parse_url(settings_for(store).store)
+    before = schema_of(url)
+    facts = _open(url)[0]
+    say(f"{url}: {'is there already' if before else 'made'}, schema {facts.schema}")
+
+
+@app.command(epilog=example("loopbook store check", "loopbook store check --json"))
+def check(store: Store = None, as_json: AsJson = False) -> None:
+    """Open a store and say what it is: kind, schema, size, how quick, whether it can be written.
+
+    Exit code 1 where it cannot be written now. What is in its books is checked by fsck.
+    """
+    from loopbook.store import parse_url
+
+    url = parse_url(settings_for(store).store)
+    must_be_there(url)
+    facts, seconds = _open(url)
+    said = {
+        "url": str(url),
+        "kind": url.kind,
+        "schema": facts.schema,
+        "streams": facts.streams,
+        "bytes": facts.bytes,
+        "read_ms": round(seconds * 1000, 3),
+        "writable": not facts.refusal,
+    }
+    if as_json:
+        say_json({"store": said})
+    else:
+        say_rows(("what", "value"), said.items())
+    if facts.refusal:
+        complain(f"{facts.refusal}; nothing was written; see the permissions of the store")
+        raise typer.Exit(FOUND)
+
+
+@app.command(epilog=example("loopbook store upgrade"))
+def upgrade(store: Store = None) -> None:
+    """Bring an older store to this schema: what any command does that opens it, at a time of your choice.
+
+    Other machines need a loopbook that knows the new schema from then on.
+    """
+    from loopbook.store import parse_url, schema_of
+
+    url = parse_url(settings_for(store).store)
+    must_be_there(url)
+    before = schema_of(url)
+    now = _open(url)[0].schema
+    say(f"{url}: " + (f"schema {now} already" if before == now else f"schema {before} is now {now}"))
+
+
+def _open(url: StoreURL) -> tuple[Facts, float]:
+    """What a store says of itself, and the seconds that a trivial read takes."""
+    from loopbook.store import open_records
+
+    with closing(open_records(url)) as records:
+        took = []
+        for _ in range(READS):
+            started = time.perf_counter()
+            records.rows.taken(["catalogue"])
+            took.append(time.perf_counter() - started)
+        return records.rows.facts(), min(took)
