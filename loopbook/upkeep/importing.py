@@ -1,10 +1,12 @@
 """Bringing books back from JSON Lines: everything verified before anything is written.
 
 Theory. The file is read twice. The first time each line is verified (its ``sum``, the chain of its
-stream) and only where each stream's lines lie is remembered; so a stream with a bad line is known
-to be bad before any of it is written. The second time one stream after the other is written as one
-transaction, parents before their forks, row by row as it is read: memory holds neither file nor
-stream. With the rows go the reservations that their keys need and what the catalogue must say.
+stream), and remembered is only where each stream's lines lie, with 32 bytes for each entry; so a
+stream with a bad line is known to be bad before any of it is written. (A stream that merely lost its
+last lines is still a book, a shorter one; that some are missing is told by the end line.) The
+second time one stream after the other is written as one transaction, parents before their forks,
+row by row as it is read. With the rows go the reservations that their keys need and what the
+catalogue must say.
 
 Bringing the same rows again changes nothing; a stream that goes on from what the store has is gone
 on with; other rows under the same name are refused, and named. What is refused leaves the rest.
@@ -77,9 +79,17 @@ class _Part:
         event = entry.event
         self.parent = event.from_ if isinstance(event, Forked) and entry.seq == event.version + 1 else None
         self.runs: list[list[int]] = []  # offset, first line, lines
+        self._sums = bytearray()
 
-    def add(self, offset: int, line: int) -> None:
+    def has(self, entry: Entry) -> bool:
+        """Whether this very entry came before: two exports in one file may share a parent."""
+        at = 32 * (entry.seq - self.first)
+        return at >= 0 and self._sums[at : at + 32] == bytes.fromhex(entry.sum)
+
+    def add(self, entry: Entry, offset: int, line: int) -> None:
         """Remember one more line; lines that follow each other are one run."""
+        self.last, self.sum = entry.seq, entry.sum
+        self._sums += bytes.fromhex(entry.sum)
         run = self.runs[-1] if self.runs else None
         if run is not None and line == run[1] + run[2]:
             run[2] += 1
@@ -218,11 +228,12 @@ class _Reading:
                 self._refuse(number, stream, f"seq 1 to {entry.seq - 1} are missing")
                 return
             self.parts[stream] = part
+        if part.has(entry):
+            return
         if entry.seq != part.last + 1 or entry.prev != part.sum:
             self._refuse(number, stream, f"seq {entry.seq} does not follow seq {part.last}")
             return
-        part.last, part.sum = entry.seq, entry.sum
-        part.add(offset, number)
+        part.add(entry, offset, number)
 
     def _refuse(self, number: int, stream: str, why: str) -> None:
         """A stream of which one line is bad is not written at all; its first bad line is told."""
