@@ -1,0 +1,38 @@
+"""The benchmarks run, on little of everything, and print all their rows. No time is judged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.conftest import ROOT
+
+ROWS = [
+    "record one event",
+    "record one event after another process's",
+    "append 100 events",
+    "raw read and validated",
+    "read as entries",
+    "library's aggregate",
+    "weight of the state",
+    "from its snapshot",
+    "catch up 10 events",
+    "import loopbook;",
+    "loopbook --help",
+    "loopbook loop record",
+    "audit of",
+    "SQLite, 1 process:",
+    "SQLite, 2 processes:",
+    "PostgreSQL",
+]
+
+
+def test_the_benchmarks_print_every_row() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--quick", "--session", "examples/sessions/honest.jsonl"],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [row for row in ROWS if row not in done.stdout] == []
+    assert " 0 errors" in done.stdout
+    assert [line for line in done.stdout.splitlines() if " errors" in line and " 0 errors" not in line] == []
