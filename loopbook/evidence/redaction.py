@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from json import dumps
+from string import ascii_letters, digits
 from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -52,22 +54,25 @@ _AFTER_NAME = re.compile(
     rf"(?P<scheme>(?i:bearer|basic|token|digest)[ \t]{{1,4}})?(?:{_QUOTED}|{_BARE})"
 )
 _AFTER_FLAG = re.compile(rf"(?:=|[ \t]{{1,8}})(?:{_QUOTED}|(?!-){_BARE})")
-_NAME_BEFORE = re.compile(r"[A-Za-z0-9_.-]*\Z")
+_DIGIT, _LETTER = re.compile("[0-9]"), re.compile(r"[^\W\d_]")
+_OF_NAMES = ascii_letters + digits + "_.-"
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest)\s+", re.IGNORECASE)
 _PATHLIKE = re.compile(r"[A-Za-z_][\w-]*(?:[./\[][\w\[\]./-]*)+")
 _LINE_END = re.compile(r"[ \t]*(?:[\"'`\\\n\r]|\Z)")
 _NAME_CHARS = 60  # how far back a name is looked at
+_SUFFIX_CHARS = 12  # longer than any suffix of a name
 _RESCAN = 200  # a rejected value no longer than this may hold another name and its value
 
 
-def _ending(names: Iterable[str]) -> str:
-    return "|".join(name.replace("_", "[-_]" if name.startswith("_") else "[-_]?", 1) for name in names)
+def _endings(names: Iterable[str]) -> tuple[str, ...]:
+    """The names in every spelling: ``api_key``, ``api-key``, ``apikey``; a first ``_`` stays one."""
+    return tuple(
+        name.replace("_", sign, 1) for name in names for sign in ("_", "-", "") if sign or name[0] != "_"
+    )
 
 
-_SECRET_NAME = re.compile(rf".*?(?:{_ending(table.NAMES)}){table.NAME_SUFFIX}", re.IGNORECASE | re.DOTALL)
-_VAGUE_NAME = re.compile(
-    rf".*?(?:{_ending(table.VAGUE_NAMES)}){table.NAME_SUFFIX}", re.IGNORECASE | re.DOTALL
-)
+_SECRET_NAMES, _VAGUE_NAMES = _endings(table.NAMES), _endings(table.VAGUE_NAMES)
+_NAME_SUFFIX = re.compile(rf"{table.NAME_SUFFIX}\Z")
 # Names are found by their last words, in the three ways these are written.
 _STEMS = tuple(
     sorted(
@@ -84,11 +89,19 @@ _STEMS = tuple(
 )
 
 
+_NEEDLES = tuple((needle, rank) for rank, shape in enumerate(table.SHAPES) for needle in shape.needles)
+#: A text with more secrets than this is one secret: nobody reads it, and the time stays bounded.
+MANY = 20_000
+#: No shorter text holds a secret: ``://:p@`` and a name with its value are longer, literals too.
+_SHORTEST = 6
+
+
 class Redactor:
     """Replaces secrets in texts and JSON values; a value itself, it knows only what it is given.
 
     ``secrets`` are literals to hide besides the table; those under 8 characters are ignored.
-    Time is linear in the text, and the result is at most about ten times as long.
+    Time is linear in the text, and the result is at most about ten times as long. A text with more
+    than ``MANY`` secrets is replaced as a whole.
 
     >>> Redactor(["correct horse"]).text("it is correct horse, API_KEY=abc123")
     'it is [redacted secret 13 chars], API_KEY=[redacted named-value 6 chars]'
@@ -176,9 +189,14 @@ class Redactor:
         return text if redacted == text else redacted
 
     def _segment(self, text: str) -> str:
-        spans = [*self._literal_spans(text), *_shape_spans(text), *_name_spans(text)]
+        if len(text) < _SHORTEST:
+            return text
+        found = chain(self._literal_spans(text), _shape_spans(text), _name_spans(text))
+        spans = list(islice(found, MANY + 1))
         if not spans:
             return text
+        if len(spans) > MANY:
+            return _mark(_SECRET, len(text))
         parts: list[str] = []
         end = 0
         for span in _merged(spans):
@@ -198,7 +216,16 @@ def is_secret_name(name: str) -> bool:
     >>> [is_secret_name(n) for n in ("GITHUB_TOKEN", "clientSecret", "max_tokens", "token_url")]
     [True, True, False, False]
     """
-    return _SECRET_NAME.fullmatch(name[-_NAME_CHARS:]) is not None
+    return _ends_in(name, _SECRET_NAMES)
+
+
+def _ends_in(name: str, endings: tuple[str, ...]) -> bool:
+    # Asked of every candidate of a text: plain endings, where a pattern would try each place of the name.
+    folded = name[-_NAME_CHARS:].casefold()
+    if folded.endswith(endings):
+        return True
+    suffix = _NAME_SUFFIX.search(folded, max(0, len(folded) - _SUFFIX_CHARS))
+    return suffix is not None and folded[: suffix.start()].endswith(endings)
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -238,28 +265,32 @@ def _merged(spans: list[_Span]) -> Iterator[_Span]:
 
 
 def _shape_spans(text: str) -> Iterator[_Span]:
-    for rank, shape in enumerate(table.SHAPES):
-        for needle in shape.needles:
-            if needle not in text:
-                continue  # asked first: most texts hold none, and this is the quickest way to know
-            group = "secret" if "secret" in shape.pattern.groupindex else 0
-            end = -1
-            for at in _places(text, needle):
-                if at < end:
-                    continue  # inside the last match, which may have been found harmless
-                found = shape.pattern.match(text, at)
-                if found is None:
-                    continue
-                end = found.end()
-                secret = found.group(group)
-                if _is_mixed(secret) if shape.mixed else not _is_harmless(secret):
-                    yield _Span(found.start(group), found.end(group), rank, shape.name)
+    for needle, rank in _NEEDLES:
+        if needle in text:  # asked first: most texts hold none, and this is the quickest way to know
+            yield from _shaped(text, needle, rank)
+
+
+def _shaped(text: str, needle: str, rank: int) -> Iterator[_Span]:
+    shape = table.SHAPES[rank]
+    group = "secret" if "secret" in shape.pattern.groupindex else 0
+    end = -1
+    for at in _places(text, needle):
+        if at < end:
+            continue  # inside the last match, which may have been found harmless
+        found = shape.pattern.match(text, at)
+        if found is None:
+            continue
+        end = found.end()
+        secret = found.group(group)
+        if _is_mixed(secret) if shape.mixed else not _is_harmless(secret):
+            yield _Span(found.start(group), found.end(group), rank, shape.name)
 
 
 def _name_spans(text: str) -> Iterator[_Span]:
-    for stem in _STEMS:
-        if stem in text:
-            yield from _value_spans(text, stem, _AFTER_NAME, _is_named_secret)
+    if "=" in text or ":" in text:
+        for stem in _STEMS:
+            if stem in text:
+                yield from _value_spans(text, stem, _AFTER_NAME, _is_named_secret)
     if "--" in text:
         for flag in table.FLAGS:
             yield from _value_spans(text, flag, _AFTER_FLAG, _is_flag_secret)
@@ -282,13 +313,15 @@ def _value_spans(text: str, needle: str, after: re.Pattern[str], accept: _Accept
 
 
 def _is_named_secret(text: str, at: int, found: re.Match[str], value: str) -> bool:
-    if len(value) < table.MIN_VALUE or _is_harmless(value):
+    if len(value) < table.MIN_VALUE:
         return False
-    before = _NAME_BEFORE.search(text, max(0, at - _NAME_CHARS), at)
-    start = before.start() if before else at
+    before = text[max(0, at - _NAME_CHARS) : at]
+    start = at - len(before) + len(before.rstrip(_OF_NAMES))
     name = text[start : found.start("sep")].rstrip("\"'\\]")
     if not is_secret_name(name):
-        return _VAGUE_NAME.fullmatch(name) is not None and _is_random(value)
+        return _is_random(value) and _ends_in(name, _VAGUE_NAMES) and not _is_harmless(value)
+    if _is_harmless(value):
+        return False
     if found.lastgroup != "bare":
         return True
     if text[found.end() : found.end() + 1] == "(":
@@ -307,7 +340,8 @@ def _is_flag_secret(_text: str, _at: int, _found: re.Match[str], value: str) -> 
 
 
 def _is_harmless(value: str) -> bool:
-    bare = _SCHEME.sub("", value, count=1).strip()
+    scheme = _SCHEME.match(value)
+    bare = value[scheme.end() if scheme else 0 :].strip()
     return not bare or table.HARMLESS.fullmatch(bare) is not None
 
 
@@ -325,8 +359,8 @@ def _is_random(value: str) -> bool:
 
 def _is_mixed(value: str) -> bool:
     """A digit, or both cases: what random tokens have and placeholders have not."""
-    return any("0" <= c <= "9" for c in value) or (value != value.lower() and value != value.upper())
+    return _DIGIT.search(value) is not None or (value != value.lower() and value != value.upper())
 
 
 def _has_letter_and_digit(value: str) -> bool:
-    return any(c.isalpha() for c in value) and any("0" <= c <= "9" for c in value)
+    return _LETTER.search(value) is not None and _DIGIT.search(value) is not None
