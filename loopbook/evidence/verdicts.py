@@ -4,9 +4,9 @@ Theory. *Supported*: a known pass of what is claimed stands since the last chang
 it failed. *Contradicted*: its newest known result since the last change failed, or a failure of
 the same runner has not been answered. *Unbacked*: since the last change surely no check was run.
 Everything else is *unknown*: a result that could not be read, a failure that may be about other
-things than a partial claim, a command nobody recognised. An unknown outcome never votes, so no
-claim is contradicted by one and none is supported. When in doubt the verdict is unknown, for a
-true claim must never be contradicted.
+things than a partial claim, a pass of some where all are spoken of, a command nobody recognised.
+An unknown outcome never votes, so no claim is contradicted by one and none is supported. When in
+doubt the verdict is unknown, for a true claim must never be contradicted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from loopbook.events import Scope
 from loopbook.evidence.claims import Claim
+from loopbook.evidence.identity import identify, narrowed
 from loopbook.evidence.phrases import Category
 from loopbook.evidence.record import Ran, Record
 from loopbook.evidence.text import one_line
@@ -107,9 +108,9 @@ def weigh(claim: Claim, record: Record) -> Verdict:
     if failing:
         return _with_failures(claim, record, failing, passing)
     passing = passing or _stand_in(claim.category, record)
-    if passing:
-        return _supported(record, passing)
-    return _without_results(record, scopes)
+    if passing and claim.universal:
+        return _of_all(record, scopes, passing)
+    return _supported(record, passing) if passing else _without_results(record, scopes)
 
 
 def _with_failures(claim: Claim, record: Record, failing: tuple[Ran, ...], passing: Ran | None) -> Verdict:
@@ -139,6 +140,17 @@ def _of_a_part(claim: Claim, record: Record, failing: tuple[Ran, ...], passing: 
     if passed:
         return _supported(record, passed)
     return Verdict("unknown", f"{_told(failing[-1])} failed, perhaps for other reasons", failing[-1])
+
+
+def _of_all(record: Record, scopes: tuple[Scope, ...], passing: Ran) -> Verdict:
+    """A claim about all there are is not borne out by tests of which only some were run."""
+    tests = record.passing.get("tests") if "tests" in scopes else None
+    if tests is None or not narrowed(identify(tests.command, "tests")):
+        return _supported(record, passing)
+    if record.whole is None:
+        reason = f"of all tests only a part is known to have passed: {_told(tests)}{_place(tests)}"
+        return Verdict("unknown", reason, tests)
+    return _supported(record, record.whole if passing is tests else passing)
 
 
 def _without_results(record: Record, scopes: tuple[Scope, ...]) -> Verdict:

@@ -184,6 +184,43 @@ def test_an_exception_is_never_contradicted(subject: tuple[str, ...]) -> None:
     assert weigh(claim("tests", *subject, hedged=True), record(failed)).verdict == "unknown"
 
 
+# --- all of them, where a part was run ------------------------------------------------------
+
+
+WHOLLY = Claim("All tests pass.", "tests", universal=True)
+PART = ran("pytest tests/test_parser.py", "pass", seq=6)
+
+
+def test_all_of_them_are_not_supported_by_a_run_of_one_file() -> None:
+    assert weigh(WHOLLY, record(PART)) == Verdict(
+        "unknown",
+        "of all tests only a part is known to have passed: `pytest tests/test_parser.py`, line 60",
+        PART,
+    )
+
+
+def test_all_checks_are_not_supported_by_tests_of_one_file_alone() -> None:
+    wholly = Claim("Everything passes.", "checks", universal=True)
+    assert weigh(wholly, record(PART)).verdict == "unknown"
+    assert weigh(wholly, record(PART, ran("ruff check", "pass", "lint", seq=7))).verdict == "unknown"
+    assert weigh(wholly, record(ran("ruff check", "pass", "lint", seq=7))).verdict == "supported"
+
+
+def test_tests_that_are_not_said_to_be_all_are_supported_by_a_run_of_one_file() -> None:
+    assert weigh(ALL_TESTS, record(PART)).verdict == "supported"
+    assert weigh(claim("tests", "parser"), record(PART)).verdict == "supported"
+
+
+def test_all_of_them_are_supported_by_a_whole_run_though_a_part_ran_after_it() -> None:
+    whole = ran("pytest", "pass", seq=5)
+    assert weigh(WHOLLY, record(whole)) == weigh(ALL_TESTS, record(whole))
+    assert weigh(WHOLLY, record(whole, PART)._replace(whole=whole)).ran is whole
+
+
+def test_a_run_of_one_file_that_failed_contradicts_all_of_them() -> None:
+    assert weigh(WHOLLY, record(ran("pytest tests/test_parser.py", "fail", seq=6))).verdict == "contradicted"
+
+
 # --- the categories ------------------------------------------------------------------------
 
 
@@ -279,6 +316,7 @@ CLAIMS = st.builds(
     st.booleans(),
     st.sampled_from([(), ("parser",), ("lexer",)]),
     st.just(0),
+    st.booleans(),
     st.booleans(),
 )
 
