@@ -157,6 +157,7 @@ def without_password(url: str) -> str:
 
 
 _POSTGRES = "write postgresql://user@host/database"
+_HOST = re.compile(r"(\[[^]]*\]|[^:\[\]]*)(:[0-9]*)?")
 _SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 
 
@@ -165,10 +166,12 @@ def _postgres(scheme: str, rest: str) -> StoreURL:
     parts = query.split("&") if mark else []
     options = dict(parse_qsl(query, keep_blank_values=True))
     authority, _, database = where.partition("/")
-    host = authority.rpartition("@")[2]
+    hosts = authority.rpartition("@")[2]
     wrong = (
-        "it names no host"
-        if not (host.strip(":") or options.get("host") or options.get("hostaddr"))
+        "what is special in user and password is written %40 for @, %2F for /"
+        if "@" in database or not all(map(_HOST.fullmatch, hosts.split(",")))
+        else "it names no host"
+        if hosts.startswith(":") or not (hosts or options.get("host") or options.get("hostaddr"))
         else "it names no database"
         if not (database or options.get("dbname"))
         else "it holds a NUL"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -18,17 +19,43 @@ from loopbook.entry import Entry, holds
 from loopbook.events import Reserved, Task
 from loopbook.loop import Books
 from tests.conftest import PROVE
+from tests.postgres import Postgres
 from tests.store.worker import Process, processes
 
-EVENTS = 1_000 if PROVE else 500
-OPENINGS = 60 if PROVE else 10
-KILLS = 50 if PROVE else 5
+EVENTS = 1_000 if PROVE else 100
+OPENINGS = 60 if PROVE else 8
+KILLS = 50 if PROVE else 4
 
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[list[Process]]:
-    with processes(4) as started:
+    with processes(8) as started:
         yield started
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Makes the URLs of stores that are not there yet; of PostgreSQL a database each."""
+    if request.param == "postgres":
+        return cast("Postgres", request.getfixturevalue("postgres")).database
+    numbers = itertools.count()
+    return lambda: f"sqlite:///{tmp_path}/{next(numbers)}.db"
+
+
+def test_eight_processes_fill_a_fresh_store_at_once(workers: list[Process], fresh: Callable[[], str]) -> None:
+    """All open it while nothing is there, and one of them keeps the others from writing for 2 s."""
+    url = fresh()
+    for who, worker in enumerate(workers):
+        worker.send("fill", url, "a", f"w{who}", EVENTS, 2.0 if who == 3 else 0.0)
+    assert [worker.read() for worker in workers] == [EVENTS] * 8
+    with Books.open(url) as books:
+        entries = chain_holds(books.book, "loop:a")
+        texts = [entry.event.text for entry in entries if isinstance(entry.event, Task)]
+        assert len(texts) == len(entries) - 1 == 8 * EVENTS
+        for who in range(8):
+            mine = [text for text in texts if text.startswith(f"w{who}-")]
+            assert mine == [f"w{who}-{n}" for n in range(EVENTS)]
+        assert [row.id for row in books.list()] == ["a"]
 
 
 def chain_holds(book: Book, stream: str) -> list[Entry]:
@@ -41,8 +68,8 @@ def chain_holds(book: Book, stream: str) -> list[Entry]:
     return entries
 
 
-def test_two_writers_lose_nothing_and_leave_no_gap(workers: list[Process], tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/books.db"
+def test_two_writers_lose_nothing_and_leave_no_gap(workers: list[Process], fresh: Callable[[], str]) -> None:
+    url = fresh()
     with Books.open(url) as books:
         books.start("chore", "x", id="a")
         for who in (0, 1):
@@ -58,15 +85,17 @@ def test_two_writers_lose_nothing_and_leave_no_gap(workers: list[Process], tmp_p
         assert books.loop("a").state.version == 2 * EVENTS + 1
 
 
-def test_a_host_ref_written_by_two_processes_is_there_once(workers: list[Process], tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/books.db"
+def test_a_host_ref_written_by_two_processes_is_there_once(
+    workers: list[Process], fresh: Callable[[], str]
+) -> None:
+    url = fresh()
     with Books.open(url) as books:
         books.start("chore", "x", id="a")
-        for worker in workers:
+        for worker in workers[:4]:
             worker.ask("open", url)
-        for worker in workers:
+        for worker in workers[:4]:
             worker.send("record", "a", "same", 100)
-        written = [cast("int", worker.read()) for worker in workers]
+        written = [cast("int", worker.read()) for worker in workers[:4]]
         assert sum(written) == 100
         refs = Counter(entry.host_ref for entry in chain_holds(books.book, "loop:a"))
         assert refs == Counter([None, *(f"same-{n}" for n in range(100))])
@@ -76,20 +105,23 @@ def test_a_host_ref_written_by_two_processes_is_there_once(workers: list[Process
             assert kept.event == Reserved(what="host_ref", stream="loop:a", seq=entry.seq)
 
 
-def test_must_3_four_processes_open_a_fresh_file_together(workers: list[Process], tmp_path: Path) -> None:
-    for turn in range(OPENINGS):
-        url = f"sqlite:///{tmp_path}/{turn}.db"
-        for worker in workers:
+def test_must_3_four_processes_open_a_fresh_store_together(
+    workers: list[Process], fresh: Callable[[], str]
+) -> None:
+    four = workers[:4]
+    for _ in range(OPENINGS):
+        url = fresh()
+        for worker in four:
             worker.send("open", url)
-        assert [worker.read() for worker in workers] == [url] * 4
-        for who, worker in enumerate(workers):
+        assert [worker.read() for worker in four] == [url] * 4
+        for who, worker in enumerate(four):
             worker.send("start", f"l{who}")
-        assert [worker.read() for worker in workers] == ["l0", "l1", "l2", "l3"]
-        assert [worker.ask("list") for worker in workers] == [4] * 4
+        assert [worker.read() for worker in four] == ["l0", "l1", "l2", "l3"]
+        assert [worker.ask("list") for worker in four] == [4] * 4
 
 
-def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/books.db"
+def test_what_was_acknowledged_outlives_kill_9(fresh: Callable[[], str]) -> None:
+    url = fresh()
     with Books.open(url) as books:
         books.start("chore", "x", id="a")
     for turn in range(KILLS):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loopbook.errors import StoreUnavailable, StoreURLInvalid
-from loopbook.store import StoreURL, parse_url
+from loopbook.errors import StoreURLInvalid
+from loopbook.store import StoreURL, parse_url, without_password
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,72 @@ def test_what_names_no_store_is_refused_with_the_remedy(url: str) -> None:
         parse_url(url)
 
 
-@pytest.mark.parametrize("url", ["postgresql://host/books", "postgres://host/books"])
-def test_postgresql_is_known_and_the_next_step_named(url: str) -> None:
-    with pytest.raises(StoreUnavailable, match=r"loopbook\[postgres\]"):
+# --- PostgreSQL -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "server", "schema", "seconds"),
+    [
+        ("postgresql://host/books", "postgresql://host/books", "public", 5.0),
+        ("postgres://me@host:5433/books?sslmode=require", None, "public", 5.0),
+        ("postgresql://h/b?schema=team&timeout=30", "postgresql://h/b", "team", 30.0),
+        (
+            "postgresql://h/b?timeout=0&sslmode=require&schema=a_1",
+            "postgresql://h/b?sslmode=require",
+            "a_1",
+            0.0,
+        ),
+        ("postgresql://@/b?host=/run/pg", None, "public", 5.0),
+        ("postgresql://%2Frun%2Fpg/b", None, "public", 5.0),
+        ("postgresql:///?host=h&dbname=b", None, "public", 5.0),
+        ("postgresql://a:1,b:2/books?target_session_attrs=read-write", None, "public", 5.0),
+        ("postgresql://[::1]:5432/b", None, "public", 5.0),
+    ],
+)
+def test_a_server_is_named_by_one_of_libpqs_urls(
+    url: str, server: str | None, schema: str, seconds: float
+) -> None:
+    read = parse_url(url)
+    assert (read.kind, read.server, read.schema, read.busy_seconds) == (
+        "postgresql", server or url, schema, seconds,
+    )  # fmt: skip
+    assert parse_url(str(read)) == read._replace(busy_seconds=5.0)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://", "postgresql://host", "postgresql://host/", "postgresql:///books", "postgresql://:5432/b",
+        "postgresql://me:hunter22@/b", "postgresql://me:hunter22@h", "postgresql://me:hunter/22@h",
+        "postgresql://me:hunter?2@h/b", "postgresql://me:hunter:2:h/b", "postgresql://me:hunter@22/x@h/b",
+        "postgresql://h/b?schema=a-b", "postgresql://h/b?schema=", "postgresql://h/b?schema=a%22;drop",
+        "postgresql://h/b?timeout=-1", "postgresql://h/b?timeout=soon", "postgresql://h/b%00",
+    ],
+)  # fmt: skip
+def test_a_server_url_that_is_none_is_refused_and_shows_no_password(url: str) -> None:
+    with pytest.raises(StoreURLInvalid, match=r"nothing was opened; write ") as told:
         parse_url(url)
+    assert "hunter" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:hunter22@h/b", "postgresql://me:***@h/b"),
+        ("postgresql://me:hunter22@h:5432/b?schema=s", "postgresql://me:***@h:5432/b?schema=s"),
+        ("postgresql://me:hunter@22@h/b", "postgresql://me:***@h/b"),
+        ("postgresql://h:5432/b?options=a@b", "postgresql://h:5432/b?options=a@b"),
+        ("postgresql://h/b?password=hunter22&sslmode=allow", "postgresql://h/b?password=***&sslmode=allow"),
+        ("postgresql://h/b?p%61ssword=hunter22", "postgresql://h/b?p%61ssword=***"),
+        ("postgresql://me@h/b?SSLPASSWORD=hunter22", "postgresql://me@h/b?SSLPASSWORD=***"),
+    ],
+)
+def test_a_password_is_never_shown(url: str, shown: str) -> None:
+    read = parse_url(url)
+    assert str(read) == without_password(url) == shown
+    assert "hunter" not in f"{read!r} {read.server!r} {read._asdict()} {[read]}"
+
+
+def test_what_is_no_server_url_is_shown_as_it_is() -> None:
+    for url in ("memory:", "a/b.db", "sqlite:///x:y@z.db"):
+        assert without_password(url) == url

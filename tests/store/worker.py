@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import IO, cast
 
 from pydantic import TypeAdapter
 
-from loopbook.errors import LoopbookError
+from loopbook.errors import AlreadyUsed, LoopbookError
 from loopbook.events import Task
 from loopbook.loop import Books
 from loopbook.projections import BookState
+from loopbook.store import parse_url
 from tests.conftest import ROOT
 
 STATE = TypeAdapter(BookState)
@@ -40,6 +43,29 @@ class Worker:
     def record(self, loop: str, who: str, n: int) -> int:
         book = self.books.loop(loop)
         return sum(len(book.record(Task(text=f"{who}-{i}"), host_ref=f"{who}-{i}")) for i in range(n))
+
+    def fill(self, url: str, loop: str, who: str, n: int, hold: float) -> int:
+        """Open a store that may not be there, and record; first, for ``hold`` seconds, let nobody write."""
+        self.open(url)
+        with suppress(AlreadyUsed):
+            self.books.start("chore", "x", id=loop)
+        if hold:
+            self._hold(url, hold)
+        return self.record(loop, who, n)
+
+    @staticmethod
+    def _hold(url: str, seconds: float) -> None:
+        path = parse_url(url).path
+        if path is not None:
+            with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                time.sleep(seconds)
+            return
+        import psycopg  # noqa: PLC0415 - an extra
+
+        with psycopg.connect(url) as server:
+            server.execute("LOCK TABLE stored_events IN EXCLUSIVE MODE")
+            time.sleep(seconds)
 
     def list(self) -> int:
         return len(self.books.list())
