@@ -195,7 +195,7 @@ SENTENCE_BLOCKERS: tuple[str, ...] = (
         r"\b(?:next(?: steps?| up)?|to-?do|remaining|later|goal|target|plan"
         r"|expected(?: result| outcome| output| behaviou?r)?|acceptance"
         r"|(?:acceptance |success |exit )?criteri(?:a|on)|definition of done"
-        r"|(?:still|left) to do|requirements?|example|e\.g\.|i\.e\.)\s{0,3}[:,]"
+        r"|(?<!nothing )(?<!nothing is )(?:still|left) to do|requirements?|example|e\.g\.|i\.e\.)\s{0,3}[:,]"
     ),
     (
         r"\b(?:(?:have|has|had|did|do|does|ca|could|wo|was|were)n't|cannot|unable|not|never|without)\s+"

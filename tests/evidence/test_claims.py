@@ -339,7 +339,8 @@ def test_what_is_denied_conditional_planned_asked_quoted_or_former_is_no_claim(w
     "text",
     ["Before the final commit I fixed the mock and all tests pass.", "No doubt: all tests pass.",
      "As you asked, I fixed it: all tests pass.", "With the mock fixed, all tests pass.",
-     "On reflection I kept it; all tests pass.", "All tests pass, 3/3 of them."],
+     "On reflection I kept it; all tests pass.", "All tests pass, 3/3 of them.",
+     "Nothing is left to do: the tests are green."],
 )  # fmt: skip
 def test_what_only_looks_like_a_frame_or_an_exception_leaves_the_claim(text: str) -> None:
     (claim,) = find_claims(text)
