@@ -29,11 +29,11 @@ def streams(rows: Recorder, prefix: str) -> Iterator[str]:
         after = page[-1]
 
 
-def forks_of(rows: Recorder, *parents: str) -> list[Fork]:
-    """All forks of these streams, and of those forks; each after its parent. Raises ``DamagedEntry``."""
+def forks_of(rows: Recorder, parent: str) -> list[Fork]:
+    """All forks of a stream, and of those forks; each after its parent. Raises ``DamagedEntry``."""
     forks = [fork for stream in streams(rows, "loop:") if (fork := _fork(rows, stream)) is not None]
     found: list[Fork] = []
-    known, grown = set(parents), True
+    known, grown = {parent}, True
     while grown:
         new = [fork for fork in forks if fork.parent in known and fork.stream not in known]
         found += new

@@ -27,13 +27,13 @@ from pydantic_core import from_json, to_json
 from loopbook.book import CATALOGUE, Book, reservation
 from loopbook.book.lineage import lineage
 from loopbook.book.streams import reserves
-from loopbook.entry import Entry, decode, seal, sum_in
+from loopbook.entry import Entry, decode, holds, seal, sum_in
 from loopbook.errors import CannotScrub, DamagedEntry, StoreUnavailable
 from loopbook.events import ENVELOPE, Catalogued, Event, LoopOpened, Reserved, Scrubbed
 from loopbook.projections import EMPTY, evolve
 from loopbook.store import IntegrityError, Recorder, Row
 from loopbook.upkeep.family import Fork, forks_of
-from loopbook.upkeep.texts import changed, mark, without_texts
+from loopbook.upkeep.texts import changed, mark_within, without_texts
 
 #: Attempts while others write to the same streams.
 ATTEMPTS = 20
@@ -80,7 +80,7 @@ def scrub(book: Book, asked: Asked, now: datetime) -> Scrubbing:
     >>> _ = loop.record(Task(text="log in with hunter2"))
     >>> _ = scrub(books.book, Asked("loop:tidy", text="hunter2", reason="leaked"), datetime.now(UTC))
     >>> [getattr(entry.event, "text", entry.event.type) for entry in loop.entries(1)]
-    ['log in with [scrubbed 7 chars]', 'scrubbed']
+    ['log in with [scrubbed-7-chars]', 'scrubbed']
     """
     _look_at(asked)
     for _ in range(ATTEMPTS):
@@ -124,13 +124,13 @@ class _Work:
         self._forks: list[Fork] = []
         self._reason = asked.reason
         if asked.text is not None:
-            self._reason = self._reason.replace(asked.text, mark(asked.text))
+            self._reason = self._reason.replace(asked.text, mark_within(asked.text))
 
     def plan(self) -> None:
         """Find out all that is to be written. Raises ``CannotScrub``."""
         catalogue = self._book.head(CATALOGUE)  # before the forks are looked up: see the theory
         parts = _lineage(self._book, self._asked.stream)
-        self._forks = forks_of(self._store, *parts)
+        self._forks = forks_of(self._store, parts[0])
         self._look_at_names(parts)
         self._change()
         for stream in dict.fromkeys([*parts, *(fork.stream for fork in self._forks)]):
@@ -177,7 +177,9 @@ class _Work:
             own = {name: value for name, value in fields.items() if name not in ENVELOPE}
             new = {**fields, **without_texts(own)}
         else:
-            put = cast("dict[str, JsonValue]", changed(fields, lambda one: one.replace(text, mark(text))))
+            put = cast(
+                "dict[str, JsonValue]", changed(fields, lambda one: one.replace(text, mark_within(text)))
+            )
             new = {**put, **{name: fields[name] for name in ("at", "v", "prev", "sum") if name in fields}}
         return row if new == fields else row._replace(state=to_json(new))
 
@@ -191,15 +193,21 @@ class _Work:
             new = self.changed.get(key)
             old_prev = _prev(row.state)
             prev = after if last else self._parent_sum(row, old_prev)
-            last, before, after = row.originator_version, sum_in(row.state), sum_in(row.state)
             if new is not None or prev != old_prev:
+                if not holds(*row) or (last and old_prev != before):
+                    raise CannotScrub(
+                        f"{stream} seq {row.originator_version} is damaged, and would look sound when it is"
+                        " written anew; nothing was written; see: loopbook store fsck"
+                    )
                 anew = True
-                sealed = _sealed(new or row, prev)
-                _look_back(row, sealed)
-                self.written[key] = sealed
+                sealed = self.written[key] = _sealed(new or row, prev)
                 after = sum_in(sealed.state)
                 if new is not None:
+                    _look_back(row, sealed)
                     self.changed[key] = sealed
+            else:
+                after = sum_in(row.state)
+            last, before = row.originator_version, sum_in(row.state)
         if anew:
             self._say(stream, last + 1, before, after)
 
@@ -380,6 +388,6 @@ def _alike(old: object, new: object, text: str | None) -> bool:
     if isinstance(old, tuple) and isinstance(new, tuple):
         return len(old) == len(new) and all(_alike(*pair, text) for pair in zip(old, new, strict=True))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        put = {name.replace(text, mark(text)) if text else name: value for name, value in old.items()}
+        put = {name.replace(text, mark_within(text)) if text else name: value for name, value in old.items()}
         return put.keys() == new.keys() and all(_alike(value, new[name], text) for name, value in put.items())
     return old == new

@@ -29,7 +29,7 @@ NAMES = frozenset({
 })  # fmt: skip
 #: Fields that hold further fields; any other object is text as a whole.
 WITHIN = frozenset(["accept", "calls", "findings", "git", "lines", "observed"])
-_MARK = re.compile(r"\[scrubbed \d{1,20} chars\]")
+_MARK = re.compile(r"\[scrubbed[ -]\d{1,20}[ -]chars\]")
 
 Change = Callable[[str], str]
 
@@ -61,6 +61,15 @@ def mark(text: str) -> str:
     '[scrubbed 7 chars]'
     """
     return f"[scrubbed {len(text)} chars]"
+
+
+def mark_within(text: str) -> str:
+    """What stands for a part of a text: one word, so that a command goes on being that command.
+
+    >>> mark_within("hunter2")
+    '[scrubbed-7-chars]'
+    """
+    return f"[scrubbed-{len(text)}-chars]"
 
 
 def without_texts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
