@@ -1,0 +1,211 @@
+"""What a judge is asked and what it answers, as values.
+
+Theory. A judge never writes text. It is handed a *state* (JSON; what is read first weighs most) and
+a set of typed questions: a *choice* among named options, a *noul* (how likely is yes, 0 to 1), a
+*score* over written levels (0 is the first). All go in one request. An answer may lose single
+questions; a *failure* is when there is no answer at all. Whoever answers (a server, a host, a
+script) speaks in these words, and they are what a book keeps of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import NamedTuple, cast
+
+from pydantic import JsonValue
+
+
+class Choice(NamedTuple):
+    """One of the options, each with what it means."""
+
+    instructions: str
+    options: Mapping[str, str]
+
+
+class Noul(NamedTuple):
+    """How likely is yes; ``yes`` and ``no`` say what either means."""
+
+    instructions: str
+    yes: str
+    no: str
+
+
+class Score(NamedTuple):
+    """Where on a scale of written levels, the lowest first."""
+
+    instructions: str
+    levels: tuple[str, ...]
+
+
+Question = Choice | Noul | Score
+
+
+class Packet(NamedTuple):
+    """One request to a judge: about ``unit`` (``None``: the loop), away from a close or at one.
+
+    ``state`` and ``questions`` keep their order.
+    """
+
+    state: Mapping[str, JsonValue]
+    questions: Mapping[str, Question]
+    unit: str | None = None
+    sort: str = "away"
+
+    @property
+    def digest(self) -> str:
+        """What tells two packets apart: SHA-256 over everything in it, in hex.
+
+        >>> Packet({"a": 1}, {}).digest == Packet({"a": 1}, {}).digest != Packet({"a": 2}, {}).digest
+        True
+        """
+        return _digest([self.unit, self.sort, self.state, _plain(self.questions)])
+
+    @property
+    def question_set(self) -> str:
+        """The same over the questions alone: names, order and texts."""
+        return _digest(_plain(self.questions))
+
+
+class Chosen(NamedTuple):
+    """The option a judge chose; ``probabilities`` by option, where it gave them."""
+
+    choice: str
+    probabilities: Mapping[str, float] = {}
+    confidence: float | None = None
+
+
+class Likely(NamedTuple):
+    """How likely is yes, 0 to 1."""
+
+    noul: float
+
+
+class Scored(NamedTuple):
+    """The expected level, 0 to the number of levels less one; ``probabilities`` by level."""
+
+    score: float
+    probabilities: Mapping[str, float] = {}
+    confidence: float | None = None
+
+
+Value = Chosen | Likely | Scored
+
+
+class Answer(NamedTuple):
+    """What a judge said. ``lost`` holds, by question, why there is no value for it.
+
+    Milliseconds, US dollars; what is not known is ``None``.
+    """
+
+    values: Mapping[str, Value]
+    lost: Mapping[str, str] = {}
+    model_asked: str | None = None
+    model_answered: str | None = None
+    request_id: str | None = None
+    latency_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Failure(NamedTuple):
+    """There is no answer. ``kind`` is one word (``timeout``, ``refused``, ...), ``detail`` may say more."""
+
+    kind: str
+    detail: str = ""
+
+
+def answer_from(questions: Mapping[str, Question], plain: Mapping[str, object]) -> Answer:
+    """An answer from bare values by question: an option's name, or a number.
+
+    A question without a value, or with one that is none of its values, is lost.
+
+    >>> asked = {"done": Noul("Is it?", "it is", "it is not"), "ok": Noul("And?", "yes", "no")}
+    >>> answer_from(asked, {"done": 0.2, "ok": 7}).values
+    {'done': Likely(noul=0.2)}
+    """
+    values: dict[str, Value] = {}
+    lost: dict[str, str] = {}
+    for name, question in questions.items():
+        value = _value(question, plain.get(name))
+        if value is None:
+            lost[name] = "no answer" if plain.get(name) is None else "not a value of this question"
+        else:
+            values[name] = value
+    return Answer(values, lost)
+
+
+def _value(question: Question, plain: object) -> Value | None:
+    match question:
+        case Choice(options=options):
+            known = isinstance(plain, str) and plain in options
+            return Chosen(cast("str", plain), {cast("str", plain): 1.0}, 1.0) if known else None
+        case Noul():
+            number = _number(plain, 1)
+            return None if number is None else Likely(number)
+        case Score(levels=levels):
+            number = _number(plain, len(levels) - 1)
+            return None if number is None else Scored(number)
+
+
+def _number(plain: object, highest: float) -> float | None:
+    if isinstance(plain, bool) or not isinstance(plain, int | float) or not 0 <= plain <= highest:
+        return None
+    return float(plain)
+
+
+def to_json(answer: Answer) -> dict[str, JsonValue]:
+    """The values of an answer as a book keeps them; ``from_json`` reads them back.
+
+    >>> to_json(Answer({"done": Likely(0.2)}, {"move": "not an option"}))
+    {'done': {'noul': 0.2}, 'move': {'lost': 'not an option'}}
+    """
+    kept: dict[str, JsonValue] = {}
+    for name, value in answer.values.items():
+        fields = {key: dict(one) if isinstance(one, Mapping) else one for key, one in value._asdict().items()}
+        kept[name] = {key: one for key, one in fields.items() if one is not None and one != {}}
+    for name, why in answer.lost.items():
+        kept[name] = {"lost": why}
+    return kept
+
+
+def from_json(kept: Mapping[str, JsonValue]) -> Answer:
+    """The answer that a book has kept; a value that cannot be read is lost.
+
+    >>> from_json({"done": {"noul": 0.2}, "move": {"lost": "not an option"}})[:2]
+    ({'done': Likely(noul=0.2)}, {'move': 'not an option'})
+    """
+    values: dict[str, Value] = {}
+    lost: dict[str, str] = {}
+    for name, fields in kept.items():
+        value = _read(fields) if isinstance(fields, dict) else None
+        if value is None:
+            why = fields.get("lost") if isinstance(fields, dict) else None
+            lost[name] = why if isinstance(why, str) else "cannot be read"
+        else:
+            values[name] = value
+    return Answer(values, lost)
+
+
+def _read(fields: Mapping[str, JsonValue]) -> Value | None:
+    choice, noul, score = fields.get("choice"), fields.get("noul"), fields.get("score")
+    if isinstance(noul, int | float):
+        return Likely(float(noul))
+    told, sure = fields.get("probabilities"), fields.get("confidence")
+    probabilities = (
+        {k: float(v) for k, v in told.items() if isinstance(v, int | float)} if isinstance(told, dict) else {}
+    )
+    confidence = float(sure) if isinstance(sure, int | float) else None
+    if isinstance(choice, str):
+        return Chosen(choice, probabilities, confidence)
+    return Scored(float(score), probabilities, confidence) if isinstance(score, int | float) else None
+
+
+def _plain(questions: Mapping[str, Question]) -> list[object]:
+    return [[name, type(one).__name__.lower(), list(one)] for name, one in questions.items()]
+
+
+def _digest(value: object) -> str:
+    return sha256(json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
