@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loopbook.book import Book
 from loopbook.book.hygiene import Hygiene
@@ -68,3 +70,22 @@ def test_surrogates_within_json_are_replaced_too(book: Book) -> None:
 def test_surrogates_become_replacement_characters(book: Book) -> None:
     (entry,) = book.record(A, Draft(Task(text="a\ud800b\x00"), host_ref="\udc00", session="\ud800"))
     assert (entry.event, entry.host_ref, entry.session) == (Task(text="a\ufffdb\x00"), "\ufffd", "\ufffd")
+
+
+#: What secrets are made of and what stands around them, to be put together in any way.
+_PIECES = [
+    "API_KEY=", "token: ", '"password": "', "--token ", "abc123XYZ", "hunter2", "ghp_", "A1b2C3" * 6, "sk-ant-",
+    "://user:", "@host", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "Bearer ", "\\", '"', "'",
+    "\n", " ", "x" * 210, "correct horse", "\ud800", "[redacted secret 9 chars]", "curl -u ann:", "pass", "eyJ",
+]  # fmt: skip
+_TEXTS = st.lists(st.sampled_from(_PIECES), max_size=6).map("".join)
+
+
+@given(st.lists(_TEXTS, min_size=1, max_size=5))
+def test_texts_side_by_side_are_cleaned_as_each_is_alone(texts: list[str]) -> None:
+    redactor = Redactor(["correct horse"])
+    event = Change(summary=texts[0], paths=tuple(texts[1:]))
+    alone = [Hygiene(redactor).text(text) for text in texts]
+    assert Hygiene(redactor).model(event) == event.model_copy(
+        update={"summary": alone[0], "paths": tuple(alone[1:])}
+    )
