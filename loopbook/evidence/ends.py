@@ -19,6 +19,9 @@ from loopbook.evidence.runners import Closed, Verdict, closed, is_closing, rows_
 from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World, printed
 from loopbook.evidence.wrappers import program_of
 
+#: Closing rows of launchers, which close the run of any runner.
+_OF_ANY = frozenset({"script", "make", "counts"})
+
 
 class CheckOutcome(NamedTuple):
     """How one check ended. ``exit_code`` is the check's own, ``masked`` that the line's is not."""
@@ -101,9 +104,8 @@ class Ends:
 
     def ways(self, index: int) -> frozenset[int]:
         """How a check can have gone, also by what the other checks' closing lines say."""
-        if self.checks[index].at < 0 or (
-            len(self.reading.open) > 1 and self.checks[index].at in self.reading.open
-        ):
+        at = self.checks[index].at
+        if at < 0 or (len(self.reading.open) > 1 and self._unrecognised(index)):
             return frozenset({GOOD, BAD})
         fitting = self.worlds(index)
         _, _, slot = self._abstract(index)
@@ -148,17 +150,35 @@ class Ends:
         """How a check ended; ``None`` when it surely never ran."""
         check = self.checks[index]
         ways = self.ways(index)
-        said = together(self.said[index])
+        said = self._word(index, ways)
         if ways == {NOT_RUN} and said is None:
             return None
         outcome, by = self._weighed(index, ways, said)
         masked = self.masked(index)
-        code = self._code(index, ways) if by == "exit" or ways in ({GOOD}, {BAD}) else None
+        own = by == "exit" or (ways in ({GOOD}, {BAD}) and not self._unrecognised(index))
+        code = self._code(index, ways) if own else None
         name = self.said[index][-1].row.name if said and check.runner is None else None
         return CheckOutcome(
             check.scope, check.command, outcome, code, masked and by != "exit", by,
             check.runner.name if check.runner else name,
         )  # fmt: skip
+
+    def _word(self, index: int, ways: frozenset[int]) -> Verdict | None:
+        """What the closing lines say together, where a failing one is not known to be over.
+
+        Under a zero exit of its own a runner's last word counts: what failed above it was a run inside
+        it. What a loop tried until it passed is not known to have failed.
+        """
+        said = self.said[index]
+        verdict = together(said)
+        if verdict != "fail" or said[-1].verdict != "pass":
+            return verdict
+        runner = self.checks[index].runner
+        own = runner is not None and "*" not in runner.closing
+        alike = all(one.row is said[-1].row for one in said if one.verdict == "fail")
+        if own and alike and ways == {GOOD}:
+            return "pass"
+        return "nothing" if self.reading.retries and alike else verdict
 
     def _weighed(
         self, index: int, ways: frozenset[int], said: Verdict | None
@@ -169,9 +189,15 @@ class Ends:
             return "unknown", None
         if ways == {GOOD}:
             return "pass", "exit"
+        if ways == {BAD} and said == "pass" and self._unrecognised(index):
+            return "unknown", None  # a script may have failed at what came behind its tests
         if ways == {BAD}:
             return ("unknown", None) if self._void(index, said) else ("fail", "exit")
         return ("pass", "summary") if said == "pass" else ("unknown", None)
+
+    def _unrecognised(self, index: int) -> bool:
+        """Whether the check is known by its output alone: its program may have done more than check."""
+        return self.checks[index].at < 0 or self.checks[index].at in self.reading.open
 
     def _void(self, index: int, said: Verdict | None) -> bool:
         """Whether a nonzero exit says only that nothing was checked."""
@@ -199,10 +225,17 @@ class Ends:
 
 
 def _runs(found: tuple[Closed, ...]) -> list[tuple[Closed, ...]]:
-    """Closing lines as runs: a row that comes again, or lines far apart, begin another run."""
+    """Closing lines as runs: a row that comes again, another runner, or lines far apart begin one."""
     runs: list[list[Closed]] = []
+    names = {at: {one.row.name for one in found if one.at == at} for at in {one.at for one in found}}
     for one in found:
-        if not runs or one.at - runs[-1][-1].at > 3 or any(one.row is other.row for other in runs[-1]):
+        last = runs[-1] if runs else []
+        if (
+            not last
+            or one.at - last[-1].at > 3
+            or any(one.row is other.row for other in last)
+            or not (_OF_ANY | {name for other in last for name in names[other.at]}) & names[one.at]
+        ):
             runs.append([])
         runs[-1].append(one)
     return [tuple(run) for run in runs]

@@ -10,7 +10,8 @@ speaks for the check (``worlds``), or an exit code that the line itself printed.
 2. Where nothing was tested nothing is known: no tests collected, a program not found, a wrong
    argument, a run stopped by a signal.
 3. ``no`` check is said only of what is known to be none. A script that may have run anything is
-   ``unsure``, and a check of its runner where the output ends in that runner's closing line.
+   ``unsure``, and a check of its runner where the output ends in that runner's closing line; a nonzero
+   exit under a passing line is then nobody's: it may be that of something else in the script.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from loopbook.evidence.commands import (
 from loopbook.evidence.ends import CheckOutcome, Ends
 from loopbook.evidence.runner_table import Runner
 from loopbook.evidence.runners import closed, last_start, output_lines, rows_for
+from loopbook.evidence.stash import set_aside
 
 __all__ = [
     "DEFAULT",
@@ -49,23 +51,28 @@ MAX_TOLD = 20
 
 
 class CommandOutcome(NamedTuple):
-    """All that a command line and its result say of checks."""
+    """All that a command line and its result say of checks.
+
+    ``aside``: the changes are put away when it has ended (``git stash``).
+    """
 
     checks: tuple[CheckOutcome, ...] = ()
     check: Sureness = "no"
     writes: bool = False
     masked: bool = False
+    aside: bool = False
 
 
 def outcomes(
-    command: str, result: CallResult, rules: Rules = DEFAULT, *, ended: bool = True
+    command: str, result: CallResult, rules: Rules = DEFAULT, *, ended: bool = True, aside: bool = False
 ) -> CommandOutcome:
     """How each check of a command line ended, by its exit code and its output.
 
     A host that gives no exit code says it by the status: ``ok`` stands for zero, ``error`` for some
     other. A call that went to the background has its checks with outcome ``unknown``: ask again, with
     the same command, when its result is there. Not ``ended``: the text is what the command has printed
-    so far, and nobody told how it ended; then its closing lines alone are heard.
+    so far, and nobody told how it ended; then its closing lines alone are heard. What ran while the
+    changes were put away (``aside``: since an earlier line) is ``unknown``: it ran on other files.
 
     >>> outcomes("mix test | tail -3", CallResult("ok", "5 tests, 1 failure")).checks[0].outcome
     'fail'
@@ -80,17 +87,22 @@ def outcomes(
         return CommandOutcome()
     reading = read_command(command, rules)
     if result.status == "background":
-        return _gone_elsewhere(reading)
+        return _gone_elsewhere(reading)._replace(aside=aside)
+    away = set_aside(reading.script, result.text, aside)
     lines = output_lines(result.text)
     guess = _by_its_output(command, reading, lines)
     checks = (reading.checks if guess is None else (*reading.checks, guess))[:MAX_TOLD]
     if not checks:
-        return CommandOutcome((), reading.check, reading.writes)
+        return CommandOutcome((), reading.check, reading.writes, aside=away.after)
     ends = Ends(reading, checks, result if ended else None, lines)
-    found = tuple(end for index in range(len(checks)) if (end := ends.of(index)) is not None)
-    return CommandOutcome(
-        found, "yes" if found else "unsure", reading.writes, any(map(ends.masked, range(len(checks))))
+    told = ((check, ends.of(index)) for index, check in enumerate(checks))
+    found = tuple(
+        end._replace(outcome="unknown", basis=None) if check.at in away.places else end
+        for check, end in told
+        if end is not None
     )
+    masked = any(map(ends.masked, range(len(checks))))
+    return CommandOutcome(found, "yes" if found else "unsure", reading.writes, masked, away.after)
 
 
 def _gone_elsewhere(reading: CommandReading) -> CommandOutcome:
