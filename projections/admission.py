@@ -92,7 +92,7 @@ def _loop_opened(state: BookState, _event: e.Event) -> None:
         raise AlreadyUsed(f"this loop was opened at {state.life.opened}; {_UNCHANGED}; start another loop")
 
 
-def _close_declared(state: BookState, _event: e.Event) -> None:
+def _needs_a_loop(state: BookState, _event: e.Event) -> None:
     if not state.life.opened:
         raise Refused(f"no loop is open in this book; {_UNCHANGED}; start a loop first")
 
@@ -160,8 +160,8 @@ def _review(_state: BookState, event: e.Event) -> None:
 
 _RULES: Mapping[type[e.Event], Callable[[BookState, e.Event], None]] = {
     e.LoopOpened: _loop_opened,
-    e.CloseDeclared: _close_declared,
-    e.LoopClosed: _close_declared,
+    e.CloseDeclared: _needs_a_loop,
+    e.LoopClosed: _needs_a_loop,
     e.LoopReopened: _loop_reopened,
     e.TodoOpened: _todo_opened,
     e.TodoFollowupSet: _followup_set,

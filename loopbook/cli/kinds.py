@@ -38,13 +38,12 @@ def check(
 ) -> None:
     """Check kind files: every mistake with file, key and remedy."""
     wrong = 0
-    for path in paths:
-        for file in sorted(path.glob("*.toml")) if path.is_dir() else [path]:
-            try:
-                say(f"ok   {file}: {_read(file).name}")
-            except InvalidKind as told:
-                wrong += 1
-                say(f"FAIL {told}")
+    for file in _files(paths):
+        try:
+            say(f"ok   {file}: {_read(file).name}")
+        except InvalidKind as told:
+            wrong += 1
+            say(f"FAIL {told}")
     if wrong:
         raise typer.Exit(FOUND)
 
@@ -65,6 +64,17 @@ def draw(
         raise UnknownKind(f"there is no kind or file {kind!r}; nothing was drawn; see: loopbook kinds list")
     for line in kinds.draw(drawn).splitlines():
         say(line)
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    """The kind files named, a folder's in the order of their names."""
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        if not inside:
+            raise InvalidKind(f"{path} holds no kind file; nothing was checked; name a .toml file")
+        files += inside
+    return files
 
 
 def _at_hand() -> dict[str, Kind]:

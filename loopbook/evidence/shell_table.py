@@ -269,8 +269,7 @@ FORMATTERS: Mapping[str, frozenset[str]] = {
         program: word_set(words)
         for program, words in {
             "ruff": "format", "cargo": "fmt fix", "mix": "format", "biome": "format", "deno": "fmt",
-            "dart": "format "
-                                                                                                             "fix",
+            "dart": "format fix",
             "terraform": "fmt", "dprint": "fmt", "dotnet": "format", "gleam": "format", "forge": "fmt",
             "buf": "format",
             "swift-format": "format", "go": "fmt fix", "zig": "fmt", "uv": "format", "rome": "format",
@@ -283,14 +282,13 @@ FIXERS: Mapping[str, frozenset[str]] = {
     program: word_set(words)
     for program, words in {
         "ruff": "--fix --fix-only --unsafe-fixes", "eslint": "--fix", "oxlint": "--fix", "stylelint": "--fix",
-        "biome": "--write --fix --apply --apply-unsafe", "rubocop": "-a -A --autocorrect "
-                                                                    "--autocorrect-all --fix",
+        "biome": "--write --fix --apply --apply-unsafe",
+        "rubocop": "-a -A --autocorrect --autocorrect-all --fix",
         "standard": "--fix", "xo": "--fix", "standardrb": "--fix", "golangci-lint": "--fix", "cargo": "--fix",
         "sed": "-i --in-place", "gsed": "-i --in-place", "perl": "-i -pi", "ruby": "-i -pi", "awk": "-i",
         "gofmt": "-w", "goimports": "-w", "shfmt": "-w", "markdownlint": "--fix -f", "ktlint": "-F --format",
         "swiftlint": "--fix", "tsc": "--build -b", "pytest": "--snapshot-update --inline-snapshot",
-        "jest": "-u --updateSnapshot", "vitest": "-u --update", "clang-tidy": "--fix "
-                                                                                                       "-fix",
+        "jest": "-u --updateSnapshot", "vitest": "-u --update", "clang-tidy": "--fix -fix",
         "codespell": "-w --write-changes", "typos": "-w --write-changes", "mix": "--fix",
     }.items()
 }  # fmt: skip
@@ -308,25 +306,23 @@ WRITING_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "git": "apply am checkout switch restore stash reset merge rebase pull cherry-pick revert clean "
                "rm mv submodule sparse-checkout read-tree checkout-index filter-branch",
         "npm": "install i ci add uninstall remove rm update up dedupe link version init pkg",
-        "pnpm": "install i add remove rm update up init patch", "yarn": "install add remove upgrade up "
-                                                                        "init set",
-        "bun": "install i add remove rm update init", "uv": "sync add remove lock init", "pip": "install "
-                                                                                                "uninstall",
+        "pnpm": "install i add remove rm update up init patch",
+        "yarn": "install add remove upgrade up init set",
+        "bun": "install i add remove rm update init", "uv": "sync add remove lock init",
+        "pip": "install uninstall",
         "poetry": "install add remove update lock init new", "cargo": "add remove rm update new init fix",
-        "go": "mod get generate fix", "bundle": "install add update", "composer": "install require "
-                                                                                  "remove update",
+        "go": "mod get generate fix", "bundle": "install add update",
+        "composer": "install require remove update",
         "mix": "deps.get deps.update ash.codegen ecto.gen.migration phx.gen.html phx.gen.live "
                "phx.gen.context phx.gen.schema gettext.extract gettext.merge igniter.install "
                "ash.gen.resource",
-        "rails": "generate g destroy d db:migrate db:rollback db:schema:dump", "jj": "restore abandon "
-                                                                                     "rebase squash new "
-                                                                                     "edit undo",
+        "rails": "generate g destroy d db:migrate db:rollback db:schema:dump",
+        "jj": "restore abandon rebase squash new edit undo",
         "hg": "update revert pull import", "svn": "update revert patch merge", "terraform": "init",
-        "prisma": "generate migrate format", "alembic": "revision", "django-admin": "startapp "
-                                                                                    "startproject "
-                                                                                    "makemigrations",
-        "manage.py": "makemigrations startapp", "artisan": "make:model make:migration make:controller "
-                                                           "migrate",
+        "prisma": "generate migrate format", "alembic": "revision",
+        "django-admin": "startapp startproject makemigrations",
+        "manage.py": "makemigrations startapp",
+        "artisan": "make:model make:migration make:controller migrate",
         "dotnet": "new add remove", "flutter": "create pub", "swift": "package", "gh": "pr",
     }.items()
 }  # fmt: skip

@@ -26,7 +26,7 @@ _REWRITES = re.compile(
     r"(?:.{0,60}[:._-])?(?:fix|format|fmt|prettier|write|codegen|generate|gen|migrate)(?:[:._-](?!check)[\w:.-]{1,60})?"
 )
 _RUNS_NAMES = word_set("npm pnpm yarn bun make just task rake poe invoke deno turbo nx hatch pdm composer")
-_GIT_LOOKS = {"stash": frozenset({"list", "show"}), "submodule": frozenset({"status"}), "pr": frozenset()}
+_GIT_LOOKS = {"stash": frozenset({"list", "show"}), "submodule": frozenset({"status"})}
 
 
 def may_write(command: Command) -> bool:

@@ -48,6 +48,12 @@ def test_a_wrong_kind_is_told_with_its_remedy_and_the_others_are_still_checked(c
     assert third == "ok   c.toml: fix"
 
 
+def test_a_folder_without_a_kind_is_not_called_checked(cli: Cli) -> None:
+    (cli.folder / "empty").mkdir()
+    told = cli.error(USAGE, "kinds", "check", "empty")
+    assert told == "loopbook: empty holds no kind file; nothing was checked; name a .toml file\n"
+
+
 def test_a_kind_is_drawn_by_name_or_from_a_file(cli: Cli) -> None:
     by_name = cli.ok("kinds", "draw", "fix")
     assert "reproduce" in by_name
