@@ -15,7 +15,7 @@ import typer
 
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, Session, Store, example
-from loopbook.cli.output import complain, say, say_json
+from loopbook.cli.output import complain, one_line, say, say_json
 from loopbook.cli.target import opened
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def import_books(
     for note in imported.notes:
         complain(f"line {note.line}: {note.what}")
     for stream, entries in imported.streams.items():
-        say(f"{stream}\t{entries} entries written" if entries else f"{stream}\tis here already")
+        say(f"{stream}: {entries} entries written" if entries else f"{stream}: is here already")
     for problem in imported.problems:
         complain(f"line {problem.line}: {problem.what}" if problem.line else problem.what)
     if imported.problems:
@@ -192,8 +192,17 @@ def forget(
 
 def _confirm(question: str, *, yes: bool) -> None:
     """Ask on a terminal; a script has said so by calling."""
-    if not yes and sys.stdin.isatty():
-        typer.confirm(question, abort=True, err=True)
+    if yes or not _is_terminal():
+        return
+    sys.stderr.write(f"{one_line(question)} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        complain("nothing was removed")
+        raise typer.Exit(FOUND)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 @app.command(

@@ -131,7 +131,7 @@ class Look:
                 self._derive(entry)
 
     def _entry(self, row: Row, *, typed: bool) -> Entry | None:
-        """The entry of a row that vouches for itself."""
+        """The entry of a row, if it can be read; where the row does not vouch for it, that is found."""
         stream, version, _, state = row
         try:
             sound = typed and holds(*row)
@@ -145,11 +145,12 @@ class Look:
             if sound:
                 self.find(stream, version, str(wrong).split("; ", maxsplit=1)[0], _COPY)
             return None
-        self._look_for(stream, sum_in(state), sound=sound)
-        return entry if sound else None
+        if sound:
+            self._look_for(stream, sum_in(state))
+        return entry
 
-    def _look_for(self, stream: str, digest: str, *, sound: bool) -> None:
-        if sound and self._heads:
+    def _look_for(self, stream: str, digest: str) -> None:
+        if self._heads:
             self._heads = [
                 head for head in self._heads if head.sum != digest or head.stream not in {None, stream}
             ]
@@ -215,7 +216,7 @@ class Look:
             self._count(event.stream, entry.stream, event.seq, -1)
 
     def _count(self, stream: str, name: str, seq: int, sign: int = 1) -> None:
-        digest = blake2b(f"{seq} {name}".encode(), digest_size=16).digest()
+        digest = blake2b(f"{seq} {name}".encode(errors="surrogateescape"), digest_size=16).digest()
         self._keys[stream] = (self._keys[stream] + sign * int.from_bytes(digest, "big")) % _DIGEST
 
     # --- after the last row -----------------------------------------------------------------
@@ -298,8 +299,9 @@ def _differences(book: Book, streams: set[str], look: Look) -> Iterator[Finding]
             due[reservation(stream, "finding", key)] = stream, seq
     there: dict[str, tuple[str, int]] = {}
     for _, row, _typed in book.records.rows.scan():
-        entry = _sound(row)
-        if entry is None:
+        try:
+            entry = decode(*row)
+        except DamagedEntry:
             continue
         if isinstance(entry.event, Reserved) and row.originator_id.startswith("once:"):
             if entry.event.stream in streams:
@@ -321,13 +323,6 @@ def _difference(name: str, due: tuple[str, int] | None, there: tuple[str, int] |
         yield Finding(
             name, 1, f"it is of {there[0]} seq {there[1]}, and {due[0]} seq {due[1]} uses it", _COPY
         )
-
-
-def _sound(row: Row) -> Entry | None:
-    try:
-        return decode(*row) if holds(*row) else None
-    except (DamagedEntry, UnicodeEncodeError):
-        return None
 
 
 def _snapshots(book: Book, stream: str, rows: list[Row]) -> Iterator[Finding]:

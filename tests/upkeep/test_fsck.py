@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -86,6 +86,16 @@ def flipped(row: Row, column: int, place: int, bit: int) -> Row:
     return row._replace(originator_id=text) if column == 0 else row._replace(topic=text)
 
 
+@contextmanager
+def changed(world: World, table: str, row: Row) -> Iterator[None]:
+    """With one more row, for a while. Raises ``Cannot`` where the database refuses it."""
+    world.hands.put(table, row)
+    try:
+        yield
+    finally:
+        world.hands.remove(table, row)
+
+
 def test_any_flipped_bit_of_any_column_of_any_row_is_named(world: World) -> None:
     @EXAMPLES
     @given(st.data())
@@ -97,12 +107,10 @@ def test_any_flipped_bit_of_any_column_of_any_row_is_named(world: World) -> None
         )
         world.hands.remove(table, row)
         try:
-            try:
-                world.hands.put(table, new)
-            except Cannot:
-                assume(False)
-            names = {(finding.stream, finding.seq) for finding in found(world)}
-            world.hands.remove(table, new)
+            with changed(world, table, new):
+                names = {(finding.stream, finding.seq) for finding in found(world)}
+        except Cannot:
+            assume(False)
         finally:
             world.hands.put(table, row)
         assert names & {row[:2], new[:2]}, (row, new)

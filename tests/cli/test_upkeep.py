@@ -1,0 +1,193 @@
+"""``loopbook store``: what its commands print, how they end, and what they leave."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import stat
+import sys
+from contextlib import closing
+
+import pytest
+
+from loopbook.cli.exits import FOUND, STORE, USAGE
+from loopbook.events import Scrubbed, TodoOpened
+from tests.cli.conftest import Cli
+
+
+def edit(cli: Cli, statement: str) -> None:
+    """Change the store with plain SQL."""
+    with closing(sqlite3.connect(cli.store)) as store:
+        assert store.execute(statement).rowcount >= 1
+        store.commit()
+
+
+DAMAGE = (
+    "UPDATE stored_events SET state = CAST(replace(CAST(state AS TEXT), 'packagers', 'neighbours') AS BLOB)"
+    " WHERE originator_id = 'loop:fix-1' AND originator_version = 2"
+)
+
+
+# --- fsck --------------------------------------------------------------------------------------
+
+
+def test_fsck_of_a_sound_store_says_so_in_a_line(busy: Cli) -> None:
+    before = busy.rows()
+    rows = len(before)
+    assert (
+        busy.ok("store", "fsck")
+        == f"{rows} rows in {len({row[0] for row in before})} streams: nothing is wrong\n"
+    )
+    told = json.loads(busy.ok("store", "fsck", "--json"))
+    assert (told["version"], told["rows"], told["findings"], told["notes"]) == (1, rows, [], [])
+    assert busy.rows() == before
+
+
+def test_fsck_names_what_is_wrong_and_what_to_do_and_ends_with_1(busy: Cli) -> None:
+    edit(busy, DAMAGE)
+    ran = busy("store", "fsck")
+    assert (ran.code, ran.err) == (FOUND, "")
+    first, last = ran.out.splitlines()
+    assert first.startswith(
+        "loop:fix-1 seq 2: its sum is not that of the row: it was edited or moved; bring the row"
+    )
+    assert last.endswith("1 finding")
+    ran = busy("store", "fsck", "--json")
+    assert ran.code == FOUND
+    (finding,) = json.loads(ran.out)["findings"]
+    assert (finding["stream"], finding["seq"]) == ("loop:fix-1", 2)
+    assert finding["what"]
+    assert finding["remedy"]
+
+
+def test_a_head_noted_from_the_list_shows_a_cut_end(busy: Cli) -> None:
+    head = json.loads(busy.ok("loop", "list", "--json"))["loops"][0]["head"]
+    for noted in (head, f"fix-1={head}", f"loop:fix-1={head}"):
+        busy.ok("store", "fsck", "--head", noted)
+    edit(busy, "DELETE FROM stored_events WHERE originator_id = 'loop:fix-1' AND originator_version = 4")
+    busy.ok("store", "fsck")  # a chain cannot show that its end was cut
+    for noted in (head, f"fix-1={head}"):
+        ran = busy("store", "fsck", "--head", noted)
+        assert (ran.code, head in ran.out) == (FOUND, True)
+
+
+@pytest.mark.parametrize("head", ["abc", "fix-1=", "a b=" + "0" * 64, "X" * 64])
+def test_a_head_that_is_none_is_the_callers_mistake(busy: Cli, head: str) -> None:
+    busy.error(USAGE, "store", "fsck", "--head", head)
+
+
+# --- export and import ----------------------------------------------------------------------------
+
+
+def test_a_store_moves_to_another_place(busy: Cli) -> None:
+    busy.ok("store", "export", "--output", "all.jsonl")
+    file = busy.folder / "all.jsonl"
+    assert busy.ok("store", "export") == file.read_text("utf-8")
+    if sys.platform != "win32":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    out = busy.ok("store", "import", "all.jsonl", "--store", "new.db")
+    assert "loop:fix-1: 4 entries written\n" in out
+    assert busy.ok("store", "export", "--store", "new.db") == file.read_text("utf-8")
+    assert busy.ok("loop", "list", "--store", "new.db") == busy.ok("loop", "list")
+    assert "loop:fix-1: is here already\n" in busy.ok(
+        "store", "import", "-", "--store", "new.db", stdin=file.read_bytes()
+    )
+    busy.ok("store", "fsck", "--store", "new.db")
+
+
+def test_one_loop_is_exported_in_the_same_lines_by_both_commands(busy: Cli) -> None:
+    assert busy.ok("store", "export", "fix-0") == busy.ok("loop", "export", "--loop", "fix-0")
+    assert busy.ok("store", "export", "fix-0").count("\n") == 4
+    assert "no loop" in busy.error(USAGE, "store", "export", "nobody")
+
+
+def test_what_is_wrong_in_a_file_is_told_by_line_and_the_rest_is_written(busy: Cli) -> None:
+    text = busy.ok("store", "export", "fix-1", "fix-0").replace("packagers", "neighbours")
+    ran = busy("store", "import", "-", "--store", "new.db", stdin=text + "hello\n")
+    assert ran.code == FOUND
+    assert ran.out == "loop:fix-0: 2 entries written\n"
+    assert [line.split(":")[1] for line in ran.err.splitlines()] == [" line 3", " line 9"]
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"{}", b'{"type": "user"}\n'])
+def test_a_file_that_is_no_export_is_told(cli: Cli, text: bytes) -> None:
+    (cli.folder / "x.jsonl").write_bytes(text)
+    ran = cli("store", "import", "x.jsonl")
+    assert (ran.code, ran.out) == (FOUND, "")
+    assert ran.err.startswith("loopbook: ")
+
+
+def test_files_that_cannot_be_read_or_written_are_one_line(busy: Cli) -> None:
+    assert "no such file" in busy.error(STORE, "store", "import", "none.jsonl")
+    (busy.folder / "there").write_text("mine")
+    assert "exists" in busy.error(STORE, "store", "export", "--output", "there")
+    (busy.folder / "newer.jsonl").write_text('{"loopbook":"books","version":9}\n')
+    assert "upgrade loopbook" in busy.error(STORE, "store", "import", "newer.jsonl")
+
+
+# --- forget, scrub, vacuum ---------------------------------------------------------------------------
+
+
+def test_a_loop_is_forgotten_and_the_file_shrinks(busy: Cli) -> None:
+    busy.ok("loop", "record", "task", "x" * 400_000, "--loop", "fix-1")
+    size = (busy.folder / "books.db").stat().st_size
+    assert busy.ok("store", "forget", "fix-1").startswith("fix-1 is forgotten; ")
+    assert [line.split("\t")[0] for line in busy.ok("loop", "list").splitlines()] == ["fix-0"]
+    assert "no loop" in busy.error(USAGE, "store", "forget", "fix-1", "--yes")
+    busy.ok("store", "vacuum")
+    assert (busy.folder / "books.db").stat().st_size < size - 300_000
+    busy.ok("store", "fsck")
+
+
+def test_on_a_terminal_it_asks_before_it_forgets(busy: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loopbook.cli.upkeep._is_terminal", lambda: True)
+    before = busy.rows()
+    ran = busy("store", "forget", "fix-1", stdin="n\n")
+    assert (ran.code, ran.out) == (FOUND, "")
+    assert "forget fix-1 and its 4 entries" in ran.err
+    assert busy.rows() == before
+    assert busy("store", "forget", "fix-1", stdin="y\n").code == 0
+    assert busy("store", "forget", "fix-0", "--yes").code == 0
+    assert busy.ok("loop", "list") == ""
+
+
+def test_an_entry_is_scrubbed_and_says_why(busy: Cli) -> None:
+    out = busy.ok("store", "scrub", "fix-1", "--seq", "2", "--reason", "a name; token=hunter2hunter2")
+    assert out.startswith("loop:fix-1 seq 2: scrubbed\nanchored anew: loop:fix-1; ")
+    todo, *_, last = (entry.event for entry in busy.entries()[1:])
+    assert isinstance(todo, TodoOpened)
+    assert (todo.todo, todo.subject) == ("t1", "[scrubbed 18 chars]")
+    assert isinstance(last, Scrubbed)
+    assert last.reason.startswith("a name; token=[redacted")
+    busy.ok("store", "fsck")
+
+
+def test_a_text_is_found_and_taken_out_wherever_it_is(busy: Cli) -> None:
+    busy.ok("loop", "record", "task", "ask the packagers", "--loop", "fix-1")
+    assert busy.ok("store", "scrub", "fix-1", "--find", "packagers") == (
+        "loop:fix-1 seq 2: todo_opened\nloop:fix-1 seq 5: task\n"
+    )
+    busy.ok("store", "scrub", "fix-1", "--text", "-", stdin="packagers\n")
+    assert busy.ok("store", "scrub", "fix-1", "--find", "packagers") == ""
+    busy.ok("store", "vacuum")
+    for path in busy.folder.iterdir():
+        assert b"packagers" not in path.read_bytes()
+
+
+def test_a_session_can_be_scrubbed_by_its_streams_name(busy: Cli) -> None:
+    assert "has no text" in busy.error(USAGE, "store", "scrub", "session:loopbook:cli", "--seq", "1")
+
+
+@pytest.mark.parametrize(
+    "argv", [(), ("--seq", "1", "--find", "x"), ("--text", "abcd", "--find", "x"), ("--seq", "0")]
+)
+def test_scrub_asks_for_one_of_its_ways(busy: Cli, argv: tuple[str, ...]) -> None:
+    before = busy.rows()
+    busy.error(USAGE, "store", "scrub", "fix-1", *argv)
+    assert busy.rows() == before
+
+
+@pytest.mark.parametrize("command", ["fsck", "export", "vacuum"])
+def test_a_store_that_is_not_there_is_not_made(cli: Cli, command: str) -> None:
+    cli.error(STORE, "store", command)
+    assert not (cli.folder / "books.db").exists()
