@@ -247,7 +247,8 @@ def _make(connection: Connection, server: Server, tables: Sequence[str], create:
 
 def _recognise(connection: Connection, server: Server, tables: Sequence[str]) -> int:
     """The schema of the store that a database holds; 0 where its tables' names are free."""
-    names = [f'"{server.schema}"."{name}"' for name in ("loopbook_store", *tables)]
+    # The mark last: another process may be making all of them, and they are looked up one by one.
+    names = [f'"{server.schema}"."{name}"' for name in (*tables, "loopbook_store")]
     encoding, there = connection.execute(
         "SELECT current_setting('server_encoding'),"
         " array(SELECT to_regclass(name) IS NOT NULL FROM unnest(%s::text[]) name)",
@@ -264,7 +265,7 @@ def _recognise(connection: Connection, server: Server, tables: Sequence[str]) ->
         f"{server.name} has a table named {tables[0]} that is no loopbook store's; it was left as it is;"
         " name another database, or add ?schema=NAME"
     )
-    if not there[0]:
+    if not there[-1]:
         raise foreign
     mark = SQL("SELECT schema FROM {}.loopbook_store").format(Identifier(server.schema))
     try:

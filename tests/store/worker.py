@@ -109,8 +109,11 @@ class Process:
     def rest(self) -> list[str]:
         return self._out.readlines()
 
-    def close(self) -> None:
+    def end(self) -> None:
         self._in.close()
+
+    def close(self) -> None:
+        self.end()
         self._out.close()
         self.popen.wait(30)
 
@@ -122,6 +125,8 @@ def processes(n: int) -> Iterator[list[Process]]:
     try:
         yield started
     finally:
+        for process in started:
+            process.end()
         for process in started:
             process.close()
 
