@@ -8,7 +8,8 @@ remembered, because the runner's closing line may stand in it. A task that has e
 check is known is forgotten, so a second reading of the same end says nothing new.
 
 What ran in the background ran on the files of its start. If files were changed between the start
-and the reading, a pass no longer vouches for the work: it becomes unknown. A failure stays one.
+and the reading, a pass no longer vouches for the work: it becomes unknown. So does a failure once
+something has passed meanwhile: it may have been this.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ _OUTPUT_FILE = re.compile(r"tasks/([A-Za-z0-9_-]{1,64})\.output\b")
 
 
 class Started(NamedTuple):
-    """A command in the background. ``changes`` is how many changes were known when it started;
-    ``ended`` how a reading said it ended; ``told`` the outcomes of its checks as last reported."""
+    """A command in the background. ``changes`` is how many changes were known when it started,
+    ``passes`` how many passes; ``ended`` how a reading said it ended; ``told`` the outcomes of its checks
+    as last reported."""
 
     task: str
     command: str
@@ -42,6 +44,7 @@ class Started(NamedTuple):
     exit_code: int | None = None
     ended: Status | None = None
     told: tuple[Outcome, ...] = ()
+    passes: int = 0
 
 
 class Reading(NamedTuple):
@@ -54,11 +57,18 @@ class Reading(NamedTuple):
     text: str
 
 
-def start(tasks: tuple[Started, ...], call: ToolCall, command: str, changes: int) -> tuple[Started, ...]:
+class Now(NamedTuple):
+    """How many changes and how many passed checks are known."""
+
+    changes: int = 0
+    passes: int = 0
+
+
+def start(tasks: tuple[Started, ...], call: ToolCall, command: str, now: Now) -> tuple[Started, ...]:
     """Remember a command that went on in the background; the oldest is forgotten past the bound.
 
     >>> call = ToolCall("c1", "Bash", "command", {}, CallResult("background", task="b1"))
-    >>> [task.task for task in start((), call, "npm test", 0)]
+    >>> [task.task for task in start((), call, "npm test", Now())]
     ['b1']
     """
     if call.result is None or not call.result.task:
@@ -66,7 +76,8 @@ def start(tasks: tuple[Started, ...], call: ToolCall, command: str, changes: int
     task = head(call.result.task, TASK_CHARS)
     by = head(call.by, TASK_CHARS) if call.by else None
     others = tuple(known for known in tasks if known.task != task)
-    return (*others, Started(task, head(command, COMMAND_CHARS), by, changes))[-STARTED:]
+    started = Started(task, head(command, COMMAND_CHARS), by, now.changes, passes=now.passes)
+    return (*others, started)[-STARTED:]
 
 
 def reading_of(call: ToolCall) -> Reading | None:
@@ -103,7 +114,7 @@ def output_file(text: str) -> str:
 
 
 def advance(
-    tasks: tuple[Started, ...], reading: Reading, changes: int, rules: Rules
+    tasks: tuple[Started, ...], reading: Reading, now: Now, rules: Rules
 ) -> tuple[tuple[Started, ...], Started | None, CommandOutcome | None]:
     """The tasks after a reading, the command that was read and, once there is news, how it ended.
 
@@ -125,7 +136,7 @@ def advance(
     told = found if known.ended or "fail" in found or (sure and not reading.running) else started.told
     others = tuple(task for task in tasks if task is not started)
     kept = others if known.ended and sure else (*others, known._replace(told=told))
-    return kept, started, _as_of_start(outcome, started, changes) if told != started.told else None
+    return kept, started, _as_of_start(outcome, started, now) if told != started.told else None
 
 
 def _outcome(task: Started, text: str, rules: Rules) -> CommandOutcome:
@@ -133,11 +144,12 @@ def _outcome(task: Started, text: str, rules: Rules) -> CommandOutcome:
     return outcomes(task.command, result, rules, ended=task.ended is not None)
 
 
-def _as_of_start(outcome: CommandOutcome, task: Started, changes: int) -> CommandOutcome:
-    if changes == task.changes:
+def _as_of_start(outcome: CommandOutcome, task: Started, now: Now) -> CommandOutcome:
+    if now.changes == task.changes:
         return outcome
-    return outcome._replace(checks=tuple(map(_no_longer_sure, outcome.checks)))
+    over: tuple[Outcome, ...] = ("pass", "fail") if now.passes != task.passes else ("pass",)
+    return outcome._replace(checks=tuple(_no_longer_sure(check, over) for check in outcome.checks))
 
 
-def _no_longer_sure(check: CheckOutcome) -> CheckOutcome:
-    return check._replace(outcome="unknown", basis=None) if check.outcome == "pass" else check
+def _no_longer_sure(check: CheckOutcome, over: tuple[Outcome, ...]) -> CheckOutcome:
+    return check._replace(outcome="unknown", basis=None) if check.outcome in over else check

@@ -308,9 +308,10 @@ CLOSINGS: tuple[Closing, ...] = (
         "with \\d{1,6} error|Failed|error during|failed", "compiled|built|Compiled|created", strong=False),
 )  # fmt: skip
 
-#: What a shell or launcher says when nothing of the command ran at all.
+#: What a shell, launcher or host says when nothing of the command ran at all, or not to its end.
 NEVER_STARTED = re.compile(
-    r"command not found|: not found$|is not recognized as an internal or external command"
+    r"^Command timed out after \d"
+    r"|command not found|: not found$|is not recognized as an internal or external command"
     r"|No module named '?[\w.]{1,80}'?$|[Mm]issing script:|No rule to make target|could not determine "
     r"executable"
     r"|ERR_PNPM_(?:NO_SCRIPT|RECURSIVE_EXEC|NO_IMPORTER)|Command \"[^\"\n]{1,80}\" not found|Command not "

@@ -26,6 +26,9 @@ _STARTS = re.compile(
     re.IGNORECASE,
 )
 
+#: Loops that end when something has passed.
+_TRIES = re.compile(r"\bbreak\b|\buntil\s|\bwhile\s{1,4}!")
+
 Sureness = Literal["yes", "no", "unsure"]
 
 
@@ -57,7 +60,8 @@ class FoundCheck(NamedTuple):
 class CommandReading(NamedTuple):
     """A command line read, before anything is known of its result.
 
-    ``open`` are the places of commands that may be anything and may have run a check.
+    ``open`` are the places of commands that may be anything and may have run a check; ``retries``: it may try
+    again what failed.
     """
 
     script: Script
@@ -65,6 +69,7 @@ class CommandReading(NamedTuple):
     check: Sureness
     writes: bool
     open: tuple[int, ...] = ()
+    retries: bool = False
 
 
 @lru_cache(maxsize=512)
@@ -92,7 +97,8 @@ def read_command(command: str, rules: Rules = DEFAULT) -> CommandReading:
     heard = [at for at in unsure if _may_run(script.commands[at], command)]
     writes = script_may_write(script, [check.at for check in checks])
     sureness: Sureness = "yes" if checks else "unsure" if unsure else "no"
-    return CommandReading(script, tuple(checks), sureness, writes, tuple(heard))
+    retries = _TRIES.search(command) is not None
+    return CommandReading(script, tuple(checks), sureness, writes, tuple(heard), retries)
 
 
 def _may_run(one: Command, command: str) -> bool:

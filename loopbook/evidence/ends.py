@@ -128,7 +128,11 @@ class Ends:
         for index, rows in enumerate(wanted):
             found = by_rows[rows]
             sharing = [i for i, other in enumerate(wanted) if set(other) & {one.row for one in found}]
-            given.append(found if len(sharing) <= 1 else self._dealt(index, sharing, _runs(found)))
+            if len(sharing) > 1:
+                every = tuple(dict.fromkeys(row for i in sharing for row in wanted[i]))
+                dealt = self._dealt(index, sharing, _runs(closed(self.lines, every)))
+                found = tuple(one for one in dealt if one.row in rows)
+            given.append(found)
         return tuple(given)
 
     def _dealt(self, index: int, sharing: list[int], runs: Items[tuple[Closed, ...]]) -> tuple[Closed, ...]:

@@ -43,13 +43,21 @@ _LINE_NUMBER = re.compile(r"^ {0,8}\d{1,8}(?:→|\t)", re.MULTILINE)
 class Memory(NamedTuple):
     """What later calls are read by; bounded, and never more than ids, digests and short texts.
 
-    ``changes`` counts the changes seen: a background check is held against it.
+    ``changes`` and ``passes`` count the changes and the passed checks seen: a background check is held
+    against them. ``aside``: the changes are put away (``git stash``).
     """
 
     lists: todos.Lists = todos.Lists()
     tasks: tuple[background.Started, ...] = ()
     children: children.Children = ()
     changes: int = 0
+    passes: int = 0
+    aside: bool = False
+
+    @property
+    def now(self) -> background.Now:
+        """What a background check is held against."""
+        return background.Now(self.changes, self.passes)
 
 
 EMPTY = Memory()
@@ -130,7 +138,7 @@ def _change(memory: Memory, call: ToolCall, context: _Context) -> _Made:
         diff_summary=diff_summary(call),
         by=_by(call, context.safe),
     )
-    return _Made(memory._replace(changes=memory.changes + 1), (event,))
+    return _Made(memory._replace(changes=memory.changes + 1, aside=False), (event,))
 
 
 def _source(memory: Memory, call: ToolCall, context: _Context) -> _Made:
@@ -161,11 +169,13 @@ def _command(memory: Memory, call: ToolCall, context: _Context) -> _Made:
     command, result = command_of(call.input), call.result
     if result is None or not command:
         return _Made(memory)
-    outcome = outcomes(command, result, context.rules)
+    outcome = outcomes(command, result, context.rules, aside=memory.aside)
     if result.status == "background":
-        tasks = background.start(memory.tasks, call, command, memory.changes)
+        tasks = background.start(memory.tasks, call, command, memory.now)
         return _Made(memory._replace(tasks=tasks), outcome=outcome)
     checks = _checks(outcome, result.text, _by(call, context.safe), context.safe)
+    passed = sum(check.outcome == "pass" for check in outcome.checks)
+    memory = memory._replace(passes=memory.passes + passed, aside=outcome.aside)
     made = _Made(memory, checks, outcome)
     return (
         made if outcome.check != "no" else _shown(made, background.output_file(command), result.text, context)
@@ -205,7 +215,7 @@ def _output(memory: Memory, call: ToolCall, context: _Context) -> _Made:
 def _advance(
     memory: Memory, reading: background.Reading, context: _Context
 ) -> tuple[tuple[background.Started, ...], tuple[Event, ...], CommandOutcome | None]:
-    tasks, started, outcome = background.advance(memory.tasks, reading, memory.changes, context.rules)
+    tasks, started, outcome = background.advance(memory.tasks, reading, memory.now, context.rules)
     if started is None or outcome is None:
         return tasks, (), None
     by = context.safe.name(started.by) if started.by else None

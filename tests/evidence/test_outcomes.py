@@ -106,6 +106,38 @@ def test_inline_code_that_starts_something_is_heard(command: str) -> None:
     assert only(command, 0, PYTEST_FAIL).outcome == "fail"
 
 
+def test_each_runner_of_a_line_is_given_its_own_closing_line() -> None:
+    text = f"{PYTEST_FAIL}\nTests:       3 passed, 3 total"
+    said = {check.command: check.outcome for check in run("pytest; npm test", 0, text).checks}
+    assert said == {"pytest": "fail", "npm test": "pass"}
+
+
+def test_under_a_zero_exit_of_its_own_a_runners_last_word_counts() -> None:
+    text = f"1 failed in 0.01s\n.\n{PYTEST_PASS}"  # a test of a test runner, shown by -s
+    assert only("pytest -s", 0, text).outcome == "pass"
+    assert only("pytest -s | tail", 0, text).outcome == "fail"
+    gate = "FAIL Required test coverage of 90% not reached. Total coverage: 81.20%"
+    assert only("pytest", 0, f"{gate}\n\n\n\n{PYTEST_PASS}").outcome == "fail"
+
+
+@pytest.mark.parametrize(
+    ("loop", "outcome"),
+    [
+        ("for i in 1 2 3; do pytest && break; done", "unknown"),
+        ("until pytest; do sleep 1; done", "unknown"),
+        ("while ! pytest; do sleep 1; done", "unknown"),
+        ("for d in a b; do (cd $d && pytest); done", "fail"),
+    ],
+)
+def test_what_a_loop_tried_until_it_passed_is_not_known_to_have_failed(loop: str, outcome: str) -> None:
+    assert only(loop, 0, f"1 failed in 0.01s\n\n\n\n{PYTEST_PASS}").outcome == outcome
+
+
+def test_a_command_that_timed_out_has_not_failed() -> None:
+    assert only("pytest", None, "Command timed out after 2m 0.0s").outcome == "unknown"
+    assert only("pytest", None, f"Command timed out after 2m\n{PYTEST_FAIL}").outcome == "fail"
+
+
 def test_a_home_made_all_tests_passed_proves_nothing() -> None:
     for text in ("All tests passed", "All tests passed!", "SUCCESS: 3 tests ok", "OK", "12 passed", "PASS"):
         assert run("./run_all.sh", 0, text) == CommandOutcome((), "unsure"), text
