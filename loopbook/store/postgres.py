@@ -135,7 +135,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
             nonlocal tried
             tried += 1
             try:
-                connection.execute(self._sql["insert"], columns, prepare=True)
+                connection.execute(self._sql["insert"], columns)
             except UniqueViolation:
                 if tried == 1 or connection.execute(self._sql["same"], columns).fetchone() != (len(rows),):
                     raise
@@ -292,9 +292,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
     def _ask(
         self, statement: Composed, parameters: Sequence[object] | Mapping[str, object]
     ) -> list[tuple[object, ...]]:
-        return self._run(
-            lambda connection: connection.execute(statement, parameters, prepare=True, binary=True).fetchall()
-        )
+        return self._run(lambda connection: connection.execute(statement, parameters, binary=True).fetchall())
 
     def _select(self, statement: Composed, parameters: Sequence[object]) -> list[Row]:
         if not _can_be(cast("str", parameters[0])):
