@@ -250,10 +250,11 @@ def _prompted(state: BookState, entry: Entry, event: e.Prompted) -> BookState:
 def _run_settled(state: BookState, entry: Entry, event: e.RunSettled) -> BookState:
     seq, last = entry.originator_version, state.runs.last
     changed = state.work.last["change"] > (last.seq if last else 0)
-    checks = verification.settled(state.work.checks, event, changed_in_run=changed)
+    work = state.work
+    checks = verification.settled(work.checks, event, changed_in_run=changed)
     return state._replace(
         version=seq,
-        work=state.work._replace(checks=checks),
+        work=work if checks is work.checks else work._replace(checks=checks),
         children=children.observed(state.children, event.observed, entry.at),
         runs=runs.settled(state.runs, event, seq, entry.session),
     )

@@ -127,7 +127,10 @@ def turn(work: Work, entry: Entry, plan: Plan | None, tier: Tier) -> Work:
 
 
 def _matches(need: Need, event: Event) -> bool:
-    return not need.where or all(getattr(event, field) in values for field, values in need.where)
+    for field, values in need.where:  # a loop, since a generator costs more than what it does here
+        if getattr(event, field) not in values:
+            return False
+    return True
 
 
 def walk(plan: Plan, work: Work, tier: Tier) -> int:

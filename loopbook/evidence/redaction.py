@@ -13,8 +13,8 @@ object. Blanket entropy tests are not made; a hash is not a secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, groupby, islice, takewhile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 from json import dumps
 from string import ascii_letters, digits
 from typing import Final, NamedTuple
@@ -81,10 +81,18 @@ _STEMS = tuple(
 
 
 _NEEDLES = sorted((needle, rank) for rank, shape in enumerate(table.SHAPES) for needle in shape.needles)
+
+
+def _shared(needles: Sequence[tuple[str, int]]) -> str:
+    """What all of them begin with."""
+    first, last = needles[0][0], needles[-1][0]  # they are sorted
+    return next(first[:n] for n in range(len(first), -1, -1) if last.startswith(first[:n]))
+
+
 # Needles by what those with the same first two characters have in common: most texts are done with
 # after half as many questions, and there are far more texts than secrets.
 _GATES = tuple(
-    ("".join(same[0] for same in takewhile(lambda c: len({*c}) == 1, zip(*(n for n, _ in alike)))), alike)
+    (_shared(alike), alike)
     for alike in (tuple(group) for _, group in groupby(_NEEDLES, key=lambda row: row[0][:2]))
 )
 #: A text with more secrets than this is one secret: nobody reads it, and the time stays bounded.
