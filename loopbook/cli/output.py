@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 from loopbook.audit.shown import visible
@@ -32,7 +34,14 @@ def one_line(text: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Let no character that the output's encoding lacks stop the program: it is shown by number."""
+    """Let no character that the output's encoding lacks stop the program: it is shown by number.
+
+    A stream that was closed before we began (``>&-``) goes nowhere, and nothing else gets its number.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
+            setattr(sys, name, nowhere)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

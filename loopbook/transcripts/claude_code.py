@@ -33,6 +33,7 @@ from loopbook.transcripts.records import (
     blocks_of,
     joined_text,
     notification,
+    tag,
     time_of,
     user_text,
     version_of,
@@ -119,6 +120,8 @@ class Reader:
             yield from self._release("prompt")
         elif answered(record):
             return
+        elif command := tag(said.text, "bash-input") if said.sort == "nothing" else "":
+            yield from self._work.typed(command, place, self._turn)
         elif said.sort in ("prompt", "command"):
             yield from self._hold(_Held(said, record, place))
         elif said.sort == "local":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -18,12 +18,11 @@ from loopbook.evidence.shapes import text_of
 from loopbook.transcripts.claude_code import Reader
 from loopbook.transcripts.lines import Problem, Problems, read_lines
 from loopbook.transcripts.pairing import HOST
+from loopbook.transcripts.sniff import HEAD, is_record, looks_like, newest_in, other_host
 from loopbook.transcripts.work import Source
 
-#: How many objects are looked at to learn whose file it is.
+#: How many objects are looked at to learn whose file it is; more only while none is a record.
 LOOKED_AT = 200
-#: Record types that only another host writes.
-OTHERS = {"session_meta": "Codex", "response_item": "Codex", "turn_context": "Codex", "session": "pi"}
 
 _OWN_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent-.*", re.IGNORECASE | re.DOTALL)
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -43,34 +42,58 @@ class SessionFile(NamedTuple):
 
 
 def open_session(path: str | os.PathLike[str]) -> SessionFile:
-    """Whose session a file is; a file that shows nothing else is taken for Claude Code's.
+    """Whose session a file is: one record of a known host makes it one, wherever it stands.
 
     The session's id is the file's name where that is an id or a sub-agent's, else the first that a
     record gives, else the file's name.
 
-    Raises ``TranscriptUnreadable`` for a file that cannot be read, or that another host wrote.
+    Raises ``TranscriptUnreadable`` for a file that cannot be read, that another host wrote, or that holds
+    no record. What can be read once only (a pipe) is none: a session is read twice, first to learn
+    whose it is.
     """
     path = Path(path)
     try:
+        if stat.S_ISFIFO(kind := path.stat().st_mode) or stat.S_ISCHR(kind) or stat.S_ISSOCK(kind):
+            what = f"{path} is no file but a pipe or a device; nothing was recorded."
+            raise TranscriptUnreadable(f"{what} Save what it gives as a .jsonl file and name that.")
+        if stat.S_ISDIR(kind):
+            raise _no_session(f"{path} is a folder", _named(newest_in(path)))
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             session, cwd = _facts(path, stream)
             return SessionFile(path, HOST, session, size, Path(cwd) if cwd else None)
+    except TranscriptUnreadable:
+        raise
     except OSError as error:
-        what = f"{path} cannot be read: {error.strerror or error}; nothing was recorded."
-        raise TranscriptUnreadable(f"{what} Give the path of a session's .jsonl file.") from error
+        raise _no_session(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _no_session(what: str, remedy: str = "give a session's .jsonl file") -> TranscriptUnreadable:
+    return TranscriptUnreadable(f"{what}; nothing was recorded; {remedy}")
+
+
+def _named(newest: Path | None) -> str:
+    return f"its newest session is {newest}" if newest else "it holds no .jsonl file; give a session's"
 
 
 def _facts(path: Path, stream: BinaryIO) -> tuple[str, str]:
     """The session's id and the folder it began in ("" for unknown)."""
     found = cwd = ""
-    for line in islice(read_lines(stream, Problems()), LOOKED_AT):
-        other = OTHERS.get(text_of(line.record, "type"))
-        if other and "uuid" not in line.record:
-            what = f"{path} is a session of {other}, which is not read yet; nothing was recorded."
-            raise TranscriptUnreadable(f"{what} Give a session file of Claude Code.")
+    objects = records = 0
+    for line in read_lines(stream, Problems()):
+        objects += 1
+        if other := other_host(line.record) if objects <= LOOKED_AT else "":
+            raise _no_session(
+                f"{path} is a session of {other}, which is not read yet", "give a session file of Claude Code"
+            )
+        records += is_record(line.record)
         found = found or text_of(line.record, "sessionId")
         cwd = cwd or text_of(line.record, "cwd")
+        if records and objects >= LOOKED_AT:
+            break
+    if not records:
+        stream.seek(0)
+        raise _no_session(f"{path} is no session: {looks_like(stream.read(HEAD), objects=objects > 0)}")
     # The records of a sub-agent's file give its parent's id, which is another session's name.
     name = path.stem if _OWN_NAME.fullmatch(path.stem) or not found else found
     return _NOT_IN_A_NAME.sub("-", name)[:100] or "unknown", cwd

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from loopbook.entry import Draft
 from loopbook.events import ChildLinked
-from loopbook.evidence.calls import ToolCall
+from loopbook.evidence.calls import CallResult, ToolCall
 from loopbook.evidence.extract import EMPTY, observe
 from loopbook.evidence.outcomes import Rules
 from loopbook.evidence.redaction import Redactor
@@ -105,6 +105,13 @@ class Work:
         if (child := self._reporting(call)) and depth < DEPTH:
             yield from self._done_by(child, call, place, turn, depth + 1)
         yield from (draft for draft in drafts if not isinstance(draft.event, ChildLinked))
+
+    def typed(self, command: str, place: Place, turn: Turn) -> Iterator[Draft]:
+        """A command the person ran beside the agent: nobody says how it ended, but it may have checked."""
+        result = CallResult("background", line=place.line, at=place.at)
+        given = {"command": command}
+        call = ToolCall(f"line-{place.line}", "bash-input", "command", given, result, line=place.line)
+        yield from self.finished(call, place, turn)
 
     def notified(self, told: Notification, place: Place, turn: Turn) -> Iterator[Draft]:
         """What a notification tells of a background command or child."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -317,3 +318,11 @@ def test_main_takes_the_programs_own_words_by_default(cli: Cli, monkeypatch: pyt
     monkeypatch.setattr(sys, "argv", ["loopbook", "--version"])
     assert main() == 0
     assert Path(cli.store).exists() is False
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_that_were_closed_before_it_began_stop_nothing(closed: str) -> None:
+    program = shlex.quote(sys.executable), "-c", "'from loopbook.cli import main; raise SystemExit(main())'"
+    command = f"{' '.join(program)} kinds list {closed}"
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

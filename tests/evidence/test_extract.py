@@ -282,6 +282,14 @@ def test_its_end_is_told_once_by_the_reading_the_notification_and_the_file() -> 
     assert [e.outcome for e in found if isinstance(e, Check)] == ["pass"]
 
 
+def test_a_failure_of_before_a_change_says_nothing_once_something_passed() -> None:
+    edit = call("edit", {"file_path": "a.py"}, CallResult("ok"), "c2")
+    passed, late = bash("pytest", "3 passed in 1s", ref="c3"), reading("1 failed in 1s", 1, "error", ref="c4")
+    for between, ended in (((edit, passed), "unknown"), ((edit,), "fail"), ((passed,), "fail")):
+        found = events(started("pytest"), *between, late)
+        assert [e.outcome for e in found if isinstance(e, Check)][-1] == ended
+
+
 def test_a_task_that_ended_is_forgotten_and_one_id_is_one_task() -> None:
     memory, _, _ = seen(EMPTY, started("pytest"))
     memory, _, _ = seen(memory, started("npm test", ref="c2"))

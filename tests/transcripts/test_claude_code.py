@@ -204,6 +204,19 @@ def test_what_the_program_writes_in_the_users_name_opens_no_run(session: Session
     assert types(drafts) == ["prompted", "run_settled"]
 
 
+def test_what_the_person_ran_is_no_evidence_but_may_have_been_a_check(tmp_path: Path) -> None:
+    session = Session()
+    session.user("<bash-input>npm test</bash-input>")
+    session.user("<bash-stdout>1 failed</bash-stdout><bash-stderr></bash-stderr>")
+    session.user("and now?")
+    session.says("All tests pass.")
+    session.stops()
+    drafts, _ = read(session, tmp_path)
+    assert types(drafts) == ["prompted", "run_settled"]
+    [call] = settled(drafts)[0].calls
+    assert (call.input, call.check, call.outcome, call.exit_code) == ("npm test", "yes", "unknown", None)
+
+
 def test_a_skill_is_a_prompt_as_it_was_typed(tmp_path: Path) -> None:
     session = Session()
     session.user(SKILL + "<command-args>the parser</command-args>")
