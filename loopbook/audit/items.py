@@ -186,3 +186,8 @@ def _(event: e.Judged) -> Said:
 @said.register
 def _(event: e.Scrubbed) -> Said:
     return "other", f"scrubbed: {counted(len(event.seqs), 'entry', 'entries')} of {event.of}"
+
+
+@said.register
+def _(event: e.Forked) -> Said:
+    return "other", f"forked from {shown(event.from_)} seq {event.version}"

@@ -22,7 +22,7 @@ from eventsourcing.persistence import IntegrityError, StoredEvent
 
 from loopbook.book.hygiene import Hygiene
 from loopbook.book.lineage import DEEPEST, lineage, used_before
-from loopbook.book.reading import Place, Reader, following
+from loopbook.book.reading import Place, Reader, following, with_snapshot
 from loopbook.book.snapshots import Stand
 from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
 from loopbook.entry import Draft, Entry, encode_and_read, encode_reserved, shares_unit, sum_in, utc
@@ -165,7 +165,7 @@ class Book(Reader):
             if self.head(stream)[0]:
                 raise Stale(stream, 0)
             if self._insert(attempt.rows):
-                self._keep(stream, attempt.place)
+                self._keep(stream, with_snapshot(self._records, stream, attempt.place))
                 return attempt.entries[0]
 
     def _save(self, asked: _Asked) -> tuple[Entry, ...]:

@@ -109,8 +109,7 @@ class Reader:
         place = None if known is None else _caught_up(store, stream, known)
         if place is None:
             place = _opened(store, stream)
-        if place.version - place.kept >= EVERY:
-            place = _snapshot(store, stream, place)
+        place = with_snapshot(store, stream, place)
         if place is not known:
             self._keep(stream, place, known)
         return place
@@ -290,10 +289,17 @@ def _read_on(store: Records, place: Place, segment: Segment) -> Place | None:
     return Place(version, digest, state, place.forebears, place.kept) if version > place.version else place
 
 
+def with_snapshot(store: Records, stream: str, place: Place) -> Place:
+    """A place with a snapshot of it, if it is time for one; else as it was."""
+    return _snapshot(store, stream, place) if place.version - place.kept >= EVERY else place
+
+
 def _snapshot(store: Records, stream: str, place: Place) -> Place:
-    """Keep a snapshot in place of those before it; what hinders it (a full disk, a lock) hinders nobody."""
+    """Keep a snapshot. What hinders it (a full disk, a lock) hinders nobody, and is tried later again."""
     with suppress(Exception):
         row = pack((Stand(stream, place.version, place.sum), *place.forebears), place.state)
-        store.rows.snapshots_delete((stream,))
+        newest = store.rows.snapshot_newest(stream)
+        if newest is not None and newest.originator_version != place.kept:
+            store.rows.snapshots_delete((stream,))  # it was of no use to whoever opened the book
         store.rows.snapshot_put(row)
     return place._replace(kept=place.version)

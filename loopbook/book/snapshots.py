@@ -7,8 +7,9 @@ on*, the ``sum`` of the newest entry folded and, in a fork, of the newest one re
 A row whose entry has another ``sum`` by now (scrubbed, forgotten and written anew, imported from
 elsewhere) makes the snapshot foreign. Its last member is a ``sum`` of its own, as in an entry.
 
-Of a stream the newest is kept. It is taken by a reader that catches up, once 1,000 entries have
-been folded since the last.
+One is taken by a reader that catches up, once 1,000 entries have been folded since the last, and by
+a fork of such a length. The older ones stay, for forks of what came before; those that turn out to
+be of no use are removed with the next that is taken.
 """
 
 from __future__ import annotations

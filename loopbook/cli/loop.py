@@ -55,6 +55,25 @@ def start(
         say(books.start(kind, intent, anchor=anchor, review_tier=settings.review_tier, id=loop).id)
 
 
+@app.command(epilog=example("loopbook loop fork fix-1 --at 1 --id fix-1b", "loopbook loop fork fix-0"))
+def fork(
+    *,
+    parent: Annotated[str, typer.Argument(metavar="ID", help="The loop it goes on from, open or closed.")],
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="SEQ", help="The last of that loop's entries it has; else the newest."),
+    ] = None,
+    loop: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Its own id; else a new one is made.")
+    ] = None,
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Open a loop that goes on from an entry of another one, and print its id."""
+    with opened(store, session) as books:
+        say(books.fork(parent, at, new_id=loop).id)
+
+
 @app.command(epilog=example("loopbook loop reopen --loop fix-0"))
 def reopen(loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
     """Let a closed loop go on."""
@@ -73,9 +92,9 @@ def list_loops(store: Store = None, as_json: AsJson = False) -> None:
         say_json({"loops": [{**row._asdict(), **size._asdict()} for row, size in rows]})
     else:
         say_rows(
-            ("loop", "kind", "state", "entries", "bytes", "intent"),
+            ("loop", "kind", "state", "entries", "bytes", "fork of", "intent"),
             (
-                (row.id, row.kind, row.outcome or "open", size.entries, size.bytes, row.intent)
+                (row.id, row.kind, row.outcome or "open", size.entries, size.bytes, row.parent, row.intent)
                 for row, size in rows
             ),
         )
@@ -98,28 +117,52 @@ def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> N
 
 
 @app.command(
-    epilog=example("loopbook loop log --loop fix-1 --after 1", "loopbook loop log --loop fix-1 --json")
+    epilog=example(
+        "loopbook loop log --loop fix-1 --after 1",
+        "loopbook loop log --loop fix-1 --json",
+        "loopbook loop log --loop fix-1 --follow --idle 1",
+    )
 )
 def log(
+    *,
     loop: LoopId = None,
     after: Annotated[
         int, typer.Option("--after", metavar="SEQ", min=0, help="Only what follows this entry.")
     ] = 0,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with new entries as they come, until Ctrl-C.")
+    ] = False,
+    idle: Annotated[
+        float | None,
+        typer.Option(
+            "--idle", metavar="SECONDS", min=0, help="Follow only until nothing has come for so long."
+        ),
+    ] = None,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a loop's entries, oldest first: seq, time, session, type, what it says."""
-    from loopbook.audit.items import said
+    """Print a loop's entries, oldest first: seq, time, session, type, what it says.
 
+    Followed as JSON, each entry is an object on a line of its own.
+    """
     with opened(store) as books:
         found = chosen(books, loop)
-        if as_json:
+        if follow or idle is not None:
+            for entry in found.follow(after, idle):
+                sys.stdout.write(json.dumps(_plain(entry)) + "\n" if as_json else _line(entry))
+                sys.stdout.flush()
+        elif as_json:
             _say_entries(found.id, found.entries(after))
-            return
-        for entry in found.entries(after):
-            at = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
-            cells = (str(entry.seq), at, entry.session, entry.event.type, said(entry.event)[1])
-            sys.stdout.write("\t".join(map(one_line, cells)) + "\n")
+        else:
+            sys.stdout.writelines(map(_line, found.entries(after)))
+
+
+def _line(entry: Entry) -> str:
+    from loopbook.audit.items import said
+
+    at = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
+    cells = (str(entry.seq), at, entry.session, entry.event.type, said(entry.event)[1])
+    return "\t".join(map(one_line, cells)) + "\n"
 
 
 def _say_entries(loop: str, entries: Iterable[Entry]) -> None:

@@ -93,7 +93,26 @@ def test_a_snapshot_is_taken_by_whoever_has_folded_enough(book: Book) -> None:
     book.record(A, *tasks(1))
     book.state(A)
     assert cast("Row", snapshot(book))[1] == 22
-    assert book._records.rows.snapshot_newest(A, 21) is None, "the newest replaces those before it"
+    assert cast("Row", book._records.rows.snapshot_newest(A, 21))[1] == 12, "the older ones stay"
+
+
+def test_a_fork_of_what_came_before_begins_with_the_snapshot_of_then(
+    book: Book, read: Callable[[], int]
+) -> None:
+    filled(book, 12)
+    anew(book)
+    book.state(A)
+    book.record(A, *tasks(30))
+    book.state(A)
+    read()
+    book.fork(A, 20, B)
+    assert read() == 20 - 12
+    book.fork(A, 41, "loop:c")
+    assert cast("Row", snapshot(book, "loop:c"))[1] == 42, "a long fork has one at once"
+    anew(book)
+    read()
+    for stream in (B, "loop:c"):
+        assert book.state(stream) == fold(book.entries(stream))
 
 
 def test_a_book_is_opened_from_its_snapshot_and_only_the_rest_is_read(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
+import subprocess
 import sys
-from typing import cast
+from typing import IO, cast
 
 import pytest
 
-from loopbook.cli.exits import STORE
+from loopbook.cli.exits import INTERRUPTED, STORE, USAGE
 from loopbook.entry import encode
 from loopbook.events import LoopOpened
 from tests.cli.conftest import Cli
@@ -57,8 +59,8 @@ def size(cli: Cli, loop: str) -> str:
 def test_list_has_a_line_for_each_loop_to_cut_and_sort(loop: Cli) -> None:
     rows = [line.split("\t") for line in loop.ok("loop", "list").splitlines()]
     assert rows == [
-        ["fix-1", "fix", "open", "1", size(loop, "fix-1"), "Crash on empty input"],
-        ["fix-0", "chore", "unjudged", "2", size(loop, "fix-0"), "Bump the pin"],
+        ["fix-1", "fix", "open", "1", size(loop, "fix-1"), "", "Crash on empty input"],
+        ["fix-0", "chore", "unjudged", "2", size(loop, "fix-0"), "", "Bump the pin"],
     ]
 
 
@@ -76,6 +78,58 @@ def test_list_and_show_as_json_print_heads_for_people_to_note(loop: Cli) -> None
     heads = {row["id"]: row["head"] for row in json.loads(loop.ok("loop", "list", "--json"))["loops"]}
     assert heads == {name: loop.entries(name)[-1].sum for name in ("fix-1", "fix-0")}
     assert json.loads(loop.ok("loop", "show", "--json"))["loop"]["head"] == heads["fix-1"]
+
+
+def test_a_fork_goes_on_from_an_entry_of_a_loop_open_or_closed(busy: Cli) -> None:
+    assert busy.ok("loop", "fork", "fix-1", "--at", "2", "--id", "fix-1b") == "fix-1b\n"
+    again = busy.ok("loop", "fork", "fix-0", "--session", "s9").strip()
+    assert busy.events("fix-1b") == ["todo_opened", "forked"]
+    busy.ok("loop", "record", "task", "x", "--loop", again)
+    assert busy.events(again) == ["loop_closed", "forked", "task"]
+    rows = [line.split("\t") for line in busy.ok("loop", "list").splitlines()]
+    assert [(row[0], row[1], row[2], row[3], row[5], row[6]) for row in rows[2:]] == [
+        ("fix-1b", "fix", "open", "1", "fix-1", "Crash on empty input"),
+        (again, "chore", "open", "2", "fix-0", "Bump the pin"),
+    ]
+    listed = json.loads(busy.ok("loop", "list", "--json"))["loops"]
+    assert [row["parent"] for row in listed] == [None, None, "fix-1", "fix-0"]
+    assert "\tforked\tforked from loop:fix-1 seq 2\n" in busy.ok("loop", "log", "--loop", "fix-1b")
+
+
+def test_a_fork_of_what_is_not_there_writes_nothing(loop: Cli) -> None:
+    before = loop.rows()
+    for argv in (("none",), ("fix-1", "--at", "9"), ("fix-1", "--at", "0"), ("fix-1", "--id", "fix-0"),
+                 ("fix-1", "--id", "a b")):  # fmt: skip
+        assert "; nothing was written; " in loop.error(USAGE, "loop", "fork", *argv)
+    assert loop.rows() == before
+
+
+def test_a_log_is_followed_until_nothing_comes(loop: Cli) -> None:
+    plain = loop.ok("loop", "log", "--loop", "fix-1")
+    assert loop.ok("loop", "log", "--loop", "fix-1", "--follow", "--idle", "0") == plain
+    lines = loop.ok("loop", "log", "--loop", "fix-0", "--after", "1", "--idle", "0", "--json").splitlines()
+    whole = json.loads(loop.ok("loop", "log", "--loop", "fix-0", "--after", "1", "--json"))
+    assert [json.loads(line) for line in lines] == whole["entries"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
+def test_a_followed_log_says_what_is_new_at_once_and_ends_with_ctrl_c(loop: Cli) -> None:
+    argv = [sys.executable, "-c", "import sys; from loopbook.cli import main; sys.exit(main())"]
+    argv += ["loop", "log", "--loop", "fix-1", "--follow", "--after", "1"]
+    program = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for n in range(3):
+            loop.ok("loop", "record", "task", f"t{n}", "--loop", "fix-1")
+            line = cast("IO[str]", program.stdout).readline()
+            assert line.split("\t")[3:] == ["task", f'task: "t{n}"\n']
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=30)
+    finally:
+        program.kill()
+        program.communicate()
+    assert program.returncode == INTERRUPTED
+    assert "stopped by Ctrl-C" in err
+    assert "Traceback" not in err
 
 
 def test_show_says_where_the_loop_stands(busy: Cli) -> None:
@@ -172,7 +226,7 @@ def test_on_a_terminal_rows_are_a_table(loop: Cli, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "dumb")  # a terminal without colours
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
     lines = loop.ok("loop", "list").splitlines()
-    assert lines[0].split() == ["loop", "kind", "state", "entries", "bytes", "intent"]
+    assert lines[0].split() == ["loop", "kind", "state", "entries", "bytes", "fork", "of", "intent"]
     assert "\t" not in lines[1]
     assert lines[1].split() == [
         "fix-1",

@@ -30,7 +30,8 @@ def test_the_tree_holds_what_is_promised() -> None:
         "audit", "loop start", "loop record", "loop todo add", "loop todo followup", "loop todo done",
         "loop todo drop", "loop unit add", "loop unit start", "loop unit done", "loop unit drop",
         "loop child link", "loop child report", "loop child drop", "loop reopen", "loop list", "loop show",
-        "loop log", "loop export",
+        "loop log", "loop fork",
+        "loop export",
         "store fsck", "store export", "store import", "store forget",
         "store scrub", "store vacuum", "kinds list", "kinds check", "kinds draw", "spec run", "settings show",
     }  # fmt: skip
