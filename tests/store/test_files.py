@@ -20,10 +20,11 @@ from loopbook.book import Book
 from loopbook.entry import Draft
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
 from loopbook.events import Task
-from loopbook.store import files
+from loopbook.store import Row, files, parse_url, schema_of
 from loopbook.store.files import told
 from loopbook.store.records import APPLICATION_ID, SCHEMA
 from tests.conftest import ROOT
+from tests.store.raw import sql
 
 
 def pragma(path: Path, name: str) -> object:
@@ -105,6 +106,78 @@ def test_a_newer_schema_is_refused_by_name_and_left_as_it_is(tmp_path: Path) -> 
     with pytest.raises(NewerStore, match=rf"schema {SCHEMA + 1}.*upgrade loopbook"):
         Book(str(path))
     assert path.read_bytes() == before
+
+
+def older(path: Path) -> None:
+    """A file as the schema before this one was: no table of snapshots."""
+    with Book(str(path)) as book:
+        book.append("loop:a", *(Draft(Task(text=f"{n}")) for n in range(3)), after=0)
+    sql(str(path), "DROP TABLE stored_snapshots")
+    sql(str(path), "PRAGMA user_version=1")
+
+
+def test_an_older_schema_is_upgraded_when_it_is_opened_by_many_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    older(path)
+    before = sql(str(path), "SELECT * FROM stored_events ORDER BY 1, 2")
+    heads: list[int] = []
+
+    def open_it() -> None:
+        with Book(str(path)) as book:
+            heads.append(book.state("loop:a").version)
+            assert book._records.rows.snapshot_newest("loop:a") is None
+
+    threads = [threading.Thread(target=open_it) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert heads == [3] * 6
+    assert pragma(path, "user_version") == SCHEMA
+    assert sql(str(path), "SELECT * FROM stored_events ORDER BY 1, 2") == before
+
+
+def test_looking_at_a_file_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    assert schema_of(parse_url(str(path))) == 0
+    assert not path.exists()
+    older(path)
+    before = path.read_bytes()
+    assert schema_of(parse_url(str(path))) == 1
+    assert path.read_bytes() == before
+    (tmp_path / "x").write_text("x" * 600)
+    with pytest.raises(ForeignStore):
+        schema_of(parse_url(str(tmp_path / "x")))
+
+
+def test_what_was_removed_is_nowhere_in_the_file_or_its_log_after_a_vacuum(tmp_path: Path) -> None:
+    path, secret = tmp_path / "books.db", b"correct-horse-battery"
+    with Book(str(path)) as book, Book(str(path)) as other:
+        rows = book._records.rows
+        large = [Row("loop:a", n, "task", secret * n) for n in range(1, 400)]
+        rows.load([*large, Row("loop:b", 1, "task", secret)])
+        rows.snapshot_put(Row("loop:a", 5, "state", secret))
+        assert other.head("loop:b")[0] == 1
+        rows.delete(["loop:a"])
+        rows.replace([Row("loop:b", 1, "task", b"[scrubbed]")])
+        assert secret in Path(f"{path}-wal").read_bytes()
+        rows.vacuum()
+        for file in tmp_path.iterdir():
+            assert secret not in file.read_bytes(), file
+        assert Path(f"{path}-wal").stat().st_size == 0
+
+
+def test_a_log_that_is_being_read_is_not_emptied_and_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    write_one(path)
+    with Book(f"sqlite:///{path}?timeout=0.1") as book:
+        scan = book._records.rows.scan()
+        next(scan)
+        with pytest.raises(StoreUnavailable, match="its write-ahead log is being read; nothing was lost"):
+            book._records.rows.vacuum()
+        scan.close()  # type: ignore[attr-defined]  # it is a generator
+        book._records.rows.vacuum()
+        assert book.head("loop:a")[0] == 1
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
