@@ -224,7 +224,10 @@ class Look:
     def at_forks(self, book: Book) -> None:
         """Whether each fork goes on from an entry that is there, and the findings that are its own."""
         for fork in self.forks.values():
-            rows = book.records.rows.select_events(fork.parent, gt=fork.version - 1, lte=fork.version)
+            try:
+                rows = book.records.rows.select_events(fork.parent, gt=fork.version - 1, lte=fork.version)
+            except DamagedEntry:
+                continue  # which is found already
             if not rows:
                 what = f"{fork.parent} seq {fork.version}, from which it was forked, is not there"
                 self.find(fork.stream, fork.version + 1, what, _CUT)

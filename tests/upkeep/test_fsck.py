@@ -23,7 +23,7 @@ from tests.strategies_events import histories
 from tests.upkeep.world import EVENTS, SNAPSHOTS, Cannot, Hands, fill, hands, opened, raw
 
 EXAMPLES = settings(
-    max_examples=3_000 if PROVE else 50,
+    max_examples=1_000 if PROVE else 40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
