@@ -64,6 +64,7 @@ class Work:
         self._memory = EMPTY
         self._sides = Sidechains()
         self._child_lines: dict[str, int] = {}
+        self._being_read: set[str] = set()
 
     @property
     def out(self) -> list[str]:
@@ -144,8 +145,8 @@ class Work:
 
     def _done_by(self, child: str, report: ToolCall, place: Place, turn: Turn, depth: int) -> Iterator[Draft]:
         """What a child did since its last report, from its own file."""
-        if child in self._sides:
-            return  # its records stand in this file and were read there
+        if child in self._sides or child in self._being_read:
+            return  # its records stand in this file and were read there; or it is said to report to itself
         problems = self._source.problems
         path = file_of(self._source.path, self._source.session, child)
         if path is None:
@@ -155,7 +156,9 @@ class Work:
         until = report.result.at if report.result else None
         after = self._child_lines.get(child, 0)
         done = child_calls(path, child, after=after, until=until, problems=problems, line=place.line)
+        self._being_read.add(child)
         for call, line in done:
             self._child_lines[child] = line
             here = call._replace(line=place.line)
             yield from self.finished(here, place, turn, f"{child}:{line}:", depth)
+        self._being_read.remove(child)

@@ -159,6 +159,16 @@ def test_children_that_report_themselves_come_to_an_end(tmp_path: Path) -> None:
     assert types(drafts)[-1] == "child_reported"
 
 
+def test_what_a_child_that_reports_itself_did_counts_once(tmp_path: Path) -> None:
+    child = Session(child="a1")
+    child.user("look into it")
+    child.calls("Task", "x1", description="again", prompt="look into it")
+    child.answers("x1", "found it", toolUseResult=report("a1"))
+    child.runs("pytest", "c2", "1 failed in 0.1s", code=1)
+    child_file(tmp_path, "a1", child)
+    assert by(read(parent(), tmp_path)[0]) == [("check", "a1")]
+
+
 def test_summarisers_and_warmups_are_no_children(tmp_path: Path) -> None:
     child_file(tmp_path, "acompact-1", working_child("acompact-1"))
     warm = Session(child="a9")
