@@ -350,7 +350,7 @@ class RunSettled(Event):
     lines: tuple[Line, ...] = ()
     calls: tuple[Call, ...] = ()
     calls_total: int = Field(default=0, ge=0)
-    observed: Observed = Observed()
+    observed: Observed = Observed.model_construct()  # calling it would build it at import
 
 
 # --- advice -------------------------------------------------------------------------------

@@ -57,7 +57,12 @@ class RecordModel(BaseModel, metaclass=_StrictByHand):
     """A frozen value: strict when built by hand, keeping unknown fields when read from a book."""
 
     model_config = ConfigDict(
-        frozen=True, extra="allow", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True
+        frozen=True,
+        extra="allow",
+        serialize_by_alias=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        defer_build=True,  # most processes meet few of the forty classes; to build all is most of the import
     )
 
 
