@@ -88,8 +88,10 @@ steps: st.SearchStrategy[Step] = st.one_of(
 
 @st.composite
 def sessions(draw: st.DrawFn) -> Session:
-    """A session of up to 25 records."""
+    """A session of up to 25 lines, a record at least among them."""
     session = Session(draw(st.sampled_from(["1.0.53", "2.1.39", "next"])))
     for step in draw(st.lists(steps, min_size=1, max_size=25)):
         step(session)
+    if not any(line.startswith('{"type": ') for line in session.lines):
+        session.add("mode")
     return session

@@ -6,18 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.errors import TranscriptUnreadable
 from loopbook.transcripts import read_session
 from loopbook.transcripts.lines import LINE_CAP
 from tests.transcripts.records import Session, of, read, settled
 from tests.transcripts.strategies import sessions
 
 MB = 1024 * 1024
+RECORD = b'{"type":"user","uuid":"1","message":{"content":"hello"}}\n'
 #: Reads a session in a process of its own; says what it gave and the most memory it had, in MB.
 MEASURED = """
 import json, sys
@@ -112,18 +115,19 @@ def test_a_line_of_50_mb_is_passed_over_without_being_held(tmp_path: Path) -> No
 
 def test_a_line_just_under_the_cap_is_read(tmp_path: Path) -> None:
     session = Session()
-    session.user("hello " + "\U0001f600" * (2 * MB) + "x" * 4 * MB)
+    session.user("hello " + "\U0001f600" * MB + "x" * 3 * MB)
     path = session.write(tmp_path)
-    assert path.stat().st_size < LINE_CAP * 2
+    assert LINE_CAP * 0.9 < path.stat().st_size < LINE_CAP
     found = measured(path)
+    assert found["drafts"] == 1
     assert found["peak"] < 300
 
 
 def test_random_bytes_give_problems_and_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "random.jsonl"
-    path.write_bytes(os.urandom(8 * MB))
+    path.write_bytes(RECORD + os.urandom(8 * MB))
     found = measured(path)
-    assert found["drafts"] == 0
+    assert found["drafts"] == 1
     assert found["problems"] > 10_000
     assert found["peak"] < 150
 
@@ -131,9 +135,10 @@ def test_random_bytes_give_problems_and_an_answer(tmp_path: Path) -> None:
 def test_a_file_without_an_end_of_line_is_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "zeros.jsonl"
     with path.open("wb") as stream:
+        stream.write(RECORD)
         stream.truncate(200 * MB)
     found = measured(path)
-    assert (found["drafts"], found["problems"]) == (0, 1)
+    assert (found["drafts"], found["problems"]) == (1, 1)
     assert found["peak"] < 150
 
 
@@ -146,7 +151,8 @@ def test_a_session_with_any_byte_changed_is_no_error(
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path = tmp_path_factory.mktemp("changed") / "x.jsonl"
     path.write_bytes(content)
-    list(read_session(path))
+    with suppress(TranscriptUnreadable):  # the only record may be the one that was hit
+        list(read_session(path))
 
 
 def test_calls_that_are_never_answered_are_bounded(tmp_path: Path) -> None:
