@@ -42,7 +42,7 @@ def linked(children: Children, event: ChildLinked, unit: str | None, seq: int, a
         grace=GRACE_SEC + min(accept, _LONGEST_SEC),
     )
     lost = tuple(name for name in children.lost if name != event.child)
-    return Children({**children.living, event.child: child}, children.left, lost)
+    return children._replace(living={**children.living, event.child: child}, lost=lost)
 
 
 def reported(children: Children, name: str) -> Children:
@@ -60,7 +60,8 @@ def ended(children: Children, name: str) -> Children:
     if child is None:
         return children
     living = {key: one for key, one in children.living.items() if key != name}
-    return children._replace(living=living, left=_leave(children.left, name, child.unit))
+    over = (*(one for one in children.over if one != name), name)[-LEFT:]
+    return children._replace(living=living, left=_leave(children.left, name, child.unit), over=over)
 
 
 def _leave(left: Mapping[str, str], name: str, unit: str | None) -> Mapping[str, str]:
@@ -115,6 +116,16 @@ def out(state: BookState, unit: str | None = None) -> tuple[str, ...]:
         for name, child in state.children.living.items()
         if not child.past_grace and (unit is None or child.unit == unit)
     )
+
+
+def linked_before(state: BookState, name: str) -> bool:
+    """Whether a child was linked: it has something out, or is among the newest 50 that had."""
+    return name in state.children.living or name in state.children.over
+
+
+def past_grace(state: BookState) -> tuple[str, ...]:
+    """The children that are gone, past their grace, unreported: each is to be told lost once."""
+    return tuple(name for name, child in state.children.living.items() if child.past_grace)
 
 
 def standing(child: Child) -> Literal["out", "in_grace", "gone"]:

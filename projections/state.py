@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 2
+FOLD_VERSION = 3
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -35,7 +35,7 @@ TASKS = 20
 FRICTIONS = 20
 FAILING = 100  # failing checks that are remembered since one change
 ENDED_UNITS = 50  # units that are done or dropped
-LEFT = 50  # units' children that came back, were dropped or lost
+LEFT = 50  # children that came back, were dropped or lost
 LOST = 20
 SETTLED_RUNS = 16
 CONTINUED = 64  # (key, trigger) pairs
@@ -176,11 +176,13 @@ class Child(NamedTuple):
 
 
 class Children(NamedTuple):
-    """The living; of those who left and had a unit, that unit (newest 50); the newest 20 lost."""
+    """The living; of those who left and had a unit, that unit (newest 50); the newest 20 lost; and
+    whoever came back, was dropped or lost, unit or not (``over``, newest 50)."""
 
     living: Mapping[str, Child] = {}
     left: Mapping[str, str] = {}
     lost: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
 
 
 class FrictionLine(NamedTuple):

@@ -1,0 +1,133 @@
+"""The flow: what every advisor goes through, from a settled run to an advice, without I/O.
+
+Theory. ``settle`` and ``close`` are generators. They yield ``Append`` and are sent ``Written``: the
+newest state, and whether it was taken (it is not when the book has grown since ``after``). They yield
+``Ask`` and are sent ``Heard``: the answer, and the newest state to look at again. They return what
+came of it. So the one flow is driven by an event loop, by a thread, by a host that owns a judge, or
+by a test that stops it anywhere; and all it knows stands in the book.
+
+*Never twice.* Whatever was decided is appended at the version of the state it was decided on. If
+that has grown, the advisor looks again: the same packet, the answer holds, whatever else was
+appended; another packet is asked once more, then the answer is stale. A run that this advisor has
+been through is not decided again, and judgment and notice are of one append: a crash loses an
+answer or a delivery, and repeats nothing.
+
+*Not too much.* A notice whose key is that of the subject's last one of its sort is a duplicate. A
+key continues a run on the same trigger once, and ``max_continuations`` runs are continued over all
+advisors between two human prompts; then one notice is said without continuing, and the rest is
+silence until somebody prompts. One advisor speaks in a settle; the others' turn comes next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from loopbook.advisors.shape import Advisor, Scene
+from loopbook.entry import Draft
+from loopbook.events import ChildLost, CloseDeclared, LoopClosed, RunSettled
+from loopbook.projections import BookState, children, position
+from loopbook.settlement.case import Case
+from loopbook.settlement.steps import (
+    MAX_CONTINUATIONS,
+    Advice,
+    Append,
+    Ask,
+    CloseAnswer,
+    Flow,
+    Heard,
+    Later,
+    Settlement,
+    Traced,
+    Written,
+)
+from loopbook.settlement.turns import advise, append, observe
+
+__all__ = [
+    "MAX_CONTINUATIONS", "Advice", "Append", "Ask", "CloseAnswer", "Flow", "Heard", "Later", "Settlement",
+    "Traced", "Written", "close", "deliver", "settle",
+]  # fmt: skip
+
+
+def settle(
+    state: BookState,
+    run: Draft,
+    advisors: Sequence[Advisor],
+    *,
+    judge: bool = True,
+    max_continuations: int | None = MAX_CONTINUATIONS,
+) -> Flow[Settlement]:
+    """A run has come to rest: record it, and let the advisors speak in their order.
+
+    ``run`` holds a ``RunSettled``; one that the book has is not written again, and where the loop is
+    closed nothing is. ``judge``: there is one to ask. ``max_continuations``: ``None`` lifts the bound.
+    """
+    event = run.event
+    if not isinstance(event, RunSettled):
+        raise TypeError(f"a settled run is needed, not {event.type}; nothing was written; give a RunSettled")
+    case = Case(Scene(event, judge), max_continuations)
+    state = yield from record(state, lambda now: () if _has(now, event.run) else (run,))
+    state = yield from record(state, _lost)
+    for advisor in advisors:
+        state = yield from advise(case, advisor, state)
+    return Settlement(case.advice, tuple(case.trace), tuple(case.later), tuple(case.notes))
+
+
+def close(
+    state: BookState, claim: str, advisors: Sequence[Advisor], *, judge: bool = True
+) -> Flow[CloseAnswer]:
+    """A close is declared: record it, have it judged inside its run, and answer whether it is one.
+
+    With no judge to ask, the loop closes when nothing is missing.
+    """
+    case = Case(Scene(None, judge), None)
+    taken = False
+    while not taken:
+        state, taken = yield from append((Draft(CloseDeclared(claim=claim)),), state)
+    for advisor in advisors:
+        state = yield from advise(case, advisor, state)
+    if not judge:
+        state = yield from record(state, _unjudged)
+    closed, missing = state.life.outcome is not None, position(state).missing
+    return CloseAnswer(closed, case.concerns, missing, case.standing, case.advice, tuple(case.trace))
+
+
+def deliver(
+    state: BookState, later: Later, *, max_continuations: int | None = MAX_CONTINUATIONS
+) -> Flow[Settlement]:
+    """Ask what was put off, and say what comes of it if it still holds then.
+
+    What only observes leaves a judgment and says nothing.
+    """
+    case = Case(later.scene, max_continuations)
+    if later.observe is not None:
+        yield from observe(case, later.advisor, later.observe)
+    else:
+        yield from advise(case, later.advisor, state, put_off=True)
+    return Settlement(case.advice, tuple(case.trace), (), tuple(case.notes))
+
+
+def _has(state: BookState, run: str) -> bool:
+    """Whether a settled run need not be written: it is there, or the loop is closed."""
+    return state.life.outcome is not None or any(one.run == run for one in state.runs.settled)
+
+
+def _lost(state: BookState) -> tuple[Draft, ...]:
+    """The children that are to be told lost."""
+    if state.life.outcome is not None:
+        return ()
+    return tuple(Draft(ChildLost(child=name)) for name in children.past_grace(state))
+
+
+def _unjudged(state: BookState) -> tuple[Draft, ...]:
+    """The end of a loop whose close nobody can judge."""
+    ends = state.life.declared and not position(state).missing
+    return (Draft(LoopClosed(outcome="unjudged")),) if ends else ()
+
+
+def record(state: BookState, make: Callable[[BookState], tuple[Draft, ...]]) -> Flow[BookState]:
+    """Write what there is to write at the newest state, whatever else is written meanwhile."""
+    while drafts := make(state):
+        state, taken = yield from append(drafts, state)
+        if taken:
+            break
+    return state

@@ -1,0 +1,103 @@
+"""What a flow yields, what it is sent, and what it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple, TypeVar
+
+from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.shape import Advisor, Scene
+from loopbook.entry import Draft
+from loopbook.projections import BookState
+
+#: How many runs are continued between two human prompts, over all advisors.
+MAX_CONTINUATIONS = 8
+#: The reason of a silence because that many were.
+BOUND = "bound"
+#: How often one decision is asked: once, and once more on another packet.
+ASKS = 2
+
+
+class Append(NamedTuple):
+    """Write these, if the book still stands at version ``after``."""
+
+    drafts: tuple[Draft, ...]
+    after: int
+
+
+class Written(NamedTuple):
+    """What came of an ``Append``: the newest state, and whether the drafts were taken."""
+
+    state: BookState
+    taken: bool
+
+
+class Ask(NamedTuple):
+    """Ask a judge, for an advisor."""
+
+    advisor: str
+    packet: Packet
+
+
+class Heard(NamedTuple):
+    """What came of an ``Ask``: the answer, the newest state, and whether the session is still idle."""
+
+    answer: Answer | Failure
+    state: BookState
+    idle: bool = True
+
+
+class Advice(NamedTuple):
+    """What to tell the agent. ``seq`` is the notice's; ``continues``: its run should go on."""
+
+    text: str
+    continues: bool
+    advisor: str
+    seq: int
+    unit: str | None = None
+    concerns: tuple[str, ...] = ()
+
+
+class Traced(NamedTuple):
+    """One thing an advisor did: ``passed over``, ``asked``, ``spoke``, ``silent``, ``put off`` or
+    ``done before``; ``judged`` tells whether it left a judgment."""
+
+    advisor: str
+    did: str
+    unit: str | None = None
+    reason: str | None = None
+    detail: str | None = None
+    judged: bool = False
+
+
+class Later(NamedTuple):
+    """What is asked after the settle. ``observe`` is a packet whose answer is only kept."""
+
+    advisor: Advisor
+    scene: Scene
+    observe: Packet | None = None
+
+
+class Settlement(NamedTuple):
+    """What came of a settled run. ``notes`` are for the user alone."""
+
+    advice: Advice | None = None
+    trace: tuple[Traced, ...] = ()
+    later: tuple[Later, ...] = ()
+    notes: tuple[Advice, ...] = ()
+
+
+class CloseAnswer(NamedTuple):
+    """What a declared close comes to. ``concerns`` are the ids of what stands against it, said now or
+    before (``text``: in words), ``missing`` is what the record lacks."""
+
+    closed: bool
+    concerns: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    text: str = ""
+    advice: Advice | None = None
+    trace: tuple[Traced, ...] = ()
+
+
+T = TypeVar("T")
+Flow = Generator[Append | Ask, Written | Heard, T]
