@@ -16,24 +16,34 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from loopbook.book import CATALOGUE, Book, Tell, loop_stream, session_stream
+from loopbook.advisors.shape import Advisor
+from loopbook.book import CATALOGUE, Book, loop_stream, session_stream
+from loopbook.engine import ADVISORS, SETTLE_SEC, Driven, drive, drive_blocking
 from loopbook.entry import Draft, Entry
 from loopbook.errors import AlreadyUsed, InvalidKind, NoSuchLoop, Stale, UnknownKind
-from loopbook.events import BookChosen, Catalogued, Event, LoopOpened, LoopReopened, SessionAdopted, Tier
+from loopbook.events import (
+    BookChosen,
+    Catalogued,
+    Event,
+    LoopClosed,
+    LoopOpened,
+    LoopReopened,
+    SessionAdopted,
+    Tier,
+)
 from loopbook.evidence.redaction import Redactor, is_secret_name
+from loopbook.judges import Judge
 from loopbook.kinds import Kind, parse
+from loopbook.ledger import Ledger
 from loopbook.projections import BookState
-from loopbook.settings import load_settings
-
-#: Drafts saved at once by ``Loop.feed``: large enough to be fast, small enough not to keep others waiting.
-BATCH = 500
+from loopbook.settings import load_settings, make_default_folder
+from loopbook.settlement import CloseAnswer, Flow, close
 
 Clock = Callable[[], datetime]
 
@@ -91,8 +101,10 @@ class Books:
         ``kinds_dir`` holds further kinds (default: the user's setting). ``redactor`` knows the secrets
         (default: the values of this process's variables whose names say so). Raises ``StoreError``.
         """
+        store = load_settings().store if url is None else url
+        make_default_folder(store)
         book = Book(
-            load_settings().store if url is None else url,
+            store,
             redactor=redactor or own_redactor(),
             clock=clock,
         )
@@ -231,6 +243,24 @@ class Books:
         prefix, _, loop_id = chosen.event.book.partition(":")
         return Loop(self, loop_id) if prefix == "loop" else None
 
+    def own(self, session: str | None = None) -> Ledger:
+        """A session's own book, for what is done with no loop open."""
+        by = self.session if session is None else session
+        return Ledger(self.book, session_stream(self.host, by), by)
+
+    def current_book(self, session: str | None = None) -> Ledger:
+        """Where a session's prompts, runs and evidence belong: its loop while that is open, else its
+        own book.
+
+        >>> books = Books.open("memory:", session="s1")
+        >>> books.current_book().stream, books.start("chore", "Tidy up", id="a").id
+        ('session:loopbook:s1', 'a')
+        >>> books.current_book().stream
+        'loop:a'
+        """
+        loop = self.current(session)
+        return self.own(session) if loop is None or loop.state.life.outcome is not None else loop
+
     def _choose(self, loop: Loop, event: Event, session: str | None, after: int | None = None) -> None:
         """Append an event that makes the loop the session's current book; both are saved at once."""
         by = self.session if session is None else session
@@ -253,7 +283,7 @@ class Books:
             ) from None
 
 
-class Loop:
+class Loop(Ledger):
     """One loop: a name in a store. Its state is always the newest.
 
     >>> from loopbook.events import TodoOpened
@@ -267,89 +297,69 @@ class Loop:
     """
 
     def __init__(self, books: Books, id: str) -> None:  # noqa: A002 - what the caller calls it
-        self._books = books
+        super().__init__(books.book, loop_stream(id), books.session)
         self.id = id
-        self.stream = loop_stream(id)
 
     def __repr__(self) -> str:
-        return f"<Loop {self.id} in {self._books.url}>"
+        return f"<Loop {self.id} in {self.book.url}>"
 
-    @property
-    def state(self) -> BookState:
-        """What the book comes to, caught up: only entries that are new are read."""
-        return self._books.book.state(self.stream)
+    def closing(
+        self,
+        claim: str = "",
+        *,
+        judge: bool = True,
+        advisors: Sequence[Advisor] = ADVISORS,
+        session: str | None = None,
+    ) -> Driven[CloseAnswer]:
+        """The flow of a declared close, for whoever answers it himself."""
 
-    @property
-    def version(self) -> int:
-        """How many entries the book has now."""
-        return self._books.book.head(self.stream)[0]
+        def flow(state: BookState) -> Flow[CloseAnswer]:
+            return close(state, claim, advisors, judge=judge)
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """The entries that follow a version, oldest first, read in pieces."""
-        return self._books.book.entries(self.stream, after)
+        return Driven(self.book, self.stream, flow, session=self._by(session))
 
-    def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
-        """The entries that follow a version, and then each new one as it comes, whoever writes it.
+    async def close(
+        self,
+        claim: str = "",
+        *,
+        judge: Judge | None = None,
+        timeout: float = SETTLE_SEC,
+        session: str | None = None,
+    ) -> CloseAnswer:
+        """Declare the loop done, in the words of ``claim``, and have that judged.
 
-        Ends when nothing has come for ``timeout`` seconds (``None``: waits for ever), and when the
-        books are closed.
+        It closes when nothing is missing and the judge has no concern (with no judge: when nothing is
+        missing). Otherwise it stays open, the answer says why, and ``close_anyway`` closes it. Raises
+        ``LoopClosed`` for a loop that is closed already.
+        """
+        return await drive(self.closing(claim, judge=judge is not None, session=session), judge, timeout)
+
+    def close_blocking(
+        self,
+        claim: str = "",
+        *,
+        judge: Judge | None = None,
+        timeout: float = SETTLE_SEC,
+        session: str | None = None,
+    ) -> CloseAnswer:
+        """``close`` where there is no event loop.
 
         >>> loop = Books.open("memory:").start("chore", "Tidy up")
-        >>> [entry.event.type for entry in loop.follow(timeout=0)]
-        ['loop_opened']
+        >>> loop.close_blocking("tidied").missing
+        ('nothing changed yet',)
         """
-        return self._books.book.follow(self.stream, after, timeout)
+        flow = self.closing(claim, judge=judge is not None, session=session)
+        return drive_blocking(flow, judge, timeout)
 
-    def follow_async(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[Entry]:
-        """The same for a task: ``async for entry in loop.follow_async()``."""
-        return self._books.book.follow_async(self.stream, after, timeout)
-
-    def record(
-        self,
-        *events: Event | Draft,
-        unit: str | None = None,
-        host_ref: str | None = None,
-        session: str | None = None,
-    ) -> tuple[Entry, ...]:
-        """Write what happened, whatever else was written meanwhile: all of it in one save, or nothing.
-
-        ``host_ref`` is the host's own id of it (for several events it is numbered ``#1``, ``#2``):
-        an event whose host_ref the book has already changes nothing. Returns what was written.
-        Raises ``Refused`` in its many forms, and ``InvalidEvent``.
-        """
-        drafts = _drafts(events, unit, host_ref)
-        return self._books.book.record(self.stream, *drafts, session=self._by(session))
-
-    def append(
-        self,
-        *events: Event | Draft,
-        after: int,
-        unit: str | None = None,
-        host_ref: str | None = None,
-        session: str | None = None,
-    ) -> tuple[Entry, ...]:
-        """Write if the book still stands at version ``after``; else raise ``Stale`` and write nothing."""
-        drafts = _drafts(events, unit, host_ref)
-        return self._books.book.append(self.stream, *drafts, after=after, session=self._by(session))
-
-    def feed(self, drafts: Iterable[Draft], *, session: str | None = None, tell: Tell | None = None) -> int:
-        """Write a long row of drafts in saves of 500, skipping what the book has; how many were written.
-
-        Fed again from its beginning, a row goes on where it had ended. A draft that cannot be
-        taken raises, and the batches before it stay; with ``tell`` it is told of and left out.
-        """
-        rest, written = iter(drafts), 0
-        while batch := tuple(islice(rest, BATCH)):
-            written += len(self._books.book.record(self.stream, *batch, session=self._by(session), tell=tell))
-        return written
+    def close_anyway(self, session: str | None = None) -> Self:
+        """Close the loop over whatever stands against it. Raises ``LoopClosed`` where it is closed."""
+        self.record(LoopClosed(outcome="over_concerns"), session=session)
+        return self
 
     def reopen(self, session: str | None = None) -> Self:
         """Let a closed loop go on. Raises ``Refused`` where it is open."""
         self.record(LoopReopened(), session=session)
         return self
-
-    def _by(self, session: str | None) -> str:
-        return self._books.session if session is None else session
 
 
 def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
@@ -396,20 +406,6 @@ def _base32(number: int, digits: int) -> str:
 def own_redactor() -> Redactor:
     """A redactor that knows the values of this process's variables whose names say that they are secret."""
     return Redactor(value for name, value in os.environ.items() if is_secret_name(name))
-
-
-def _drafts(events: Iterable[Event | Draft], unit: str | None, host_ref: str | None) -> list[Draft]:
-    drafts = [event if isinstance(event, Draft) else Draft(event) for event in events]
-    refs: list[str | None] = [host_ref] * len(drafts)
-    if host_ref is not None and len(drafts) > 1:
-        refs = [f"{host_ref}#{n}" for n in range(1, len(drafts) + 1)]
-    return [
-        draft._replace(
-            unit=unit if draft.unit is None else draft.unit,
-            host_ref=ref if draft.host_ref is None else draft.host_ref,
-        )
-        for draft, ref in zip(drafts, refs, strict=True)
-    ]
 
 
 def _row(rows: Mapping[str, LoopRow], entry: Entry, event: Catalogued) -> LoopRow | None:

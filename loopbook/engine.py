@@ -1,0 +1,160 @@
+"""Driving the flow: with an event loop, with a thread, or by a host that answers itself.
+
+Theory. ``Driven`` is a flow over one stream of a book. It makes the appends and stops at each ``Ask``;
+whoever has an answer gives it, and it goes on. The two drivers are that and a judge, within one
+deadline for everything that is asked. A judge that fails, hangs or raises is a ``Failure`` with its
+kind; nothing of that reaches the caller. What is cancelled while it asks leaves the run in the book,
+undecided, and the next settle of it decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Thread
+from typing import Generic, Self, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.second_thought import SecondThought
+from loopbook.advisors.shape import Advisor
+from loopbook.book import Book
+from loopbook.errors import Stale
+from loopbook.judges import Judge
+from loopbook.projections import BookState
+from loopbook.settlement import Append, Ask, Flow, Heard, Written
+
+#: How long one settle may ask, and how long what was put off, in seconds.
+SETTLE_SEC = 8.0
+DELIVER_SEC = 90.0
+#: How much longer a thread is waited for whose judge does not let itself be cancelled, in seconds.
+GRACE_SEC = 0.1
+#: The advisors, in the order in which they speak.
+ADVISORS: tuple[Advisor, ...] = (SecondThought(),)
+
+T = TypeVar("T")
+
+
+class Driven(Generic[T]):
+    """A flow under way over a stream. ``ask`` is what it waits for; ``None``: it has ended.
+
+    ``idle`` says whether the session still has nothing else to do; it is asked after each answer.
+
+    >>> from loopbook.settlement import settle
+    >>> from loopbook.entry import Draft
+    >>> from loopbook.events import RunSettled
+    >>> run = Draft(RunSettled(run="r"))
+    >>> driven = Driven(Book("memory:"), "loop:a", lambda now: settle(now, run, ADVISORS))
+    >>> driven.start().ask, driven.result.trace[0].reason
+    (None, 'no-loop')
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        stream: str,
+        flow: Callable[[BookState], Flow[T]],
+        *,
+        session: str = "",
+        idle: Callable[[], bool] | None = None,
+    ) -> None:
+        self._book = book
+        self._stream = stream
+        self._make = flow
+        self._session = session
+        self._idle = idle
+        self._flow: Flow[T] | None = None
+        self._result: list[T] = []
+        self.ask: Ask | None = None
+
+    def start(self) -> Self:
+        """Begin, up to the first ask. Raises what the book refuses, and ``StoreError``."""
+        self._flow = self._make(self._book.state(self._stream))
+        self._go_on(None)
+        return self
+
+    def answer(self, answer: Answer | Failure) -> Self:
+        """Answer the ask, and go on to the next one or the end."""
+        if self.ask is None:
+            raise RuntimeError("nothing was asked; nothing was written; look at the result")
+        idle = self._idle is None or self._idle()
+        self._go_on(Heard(answer, self._book.state(self._stream), idle))
+        return self
+
+    @property
+    def result(self) -> T:
+        """What came of it."""
+        if not self._result:
+            raise RuntimeError("the flow has not ended; answer what it asks first")
+        return self._result[0]
+
+    def _go_on(self, reply: Heard | None) -> None:
+        flow = self._flow
+        if flow is None:
+            raise RuntimeError("the flow was not started; start it first")
+        self.ask = None
+        try:
+            step = flow.send(reply) if reply else next(flow)
+            while isinstance(step, Append):
+                step = flow.send(self._written(step))
+        except StopIteration as end:
+            self._result.append(end.value)
+        else:
+            self.ask = step
+
+    def _written(self, step: Append) -> Written:
+        try:
+            self._book.append(self._stream, *step.drafts, after=step.after, session=self._session)
+        except Stale:
+            return Written(self._book.state(self._stream), taken=False)
+        return Written(self._book.state(self._stream), taken=True)
+
+
+async def drive(driven: Driven[T], judge: Judge | None, timeout: float = SETTLE_SEC) -> T:
+    """Drive a flow in an event loop; the book is read and written in threads."""
+    ends = anyio.current_time() + timeout
+    await to_thread.run_sync(driven.start)
+    while driven.ask is not None:
+        answer = await answered(judge, driven.ask.packet, ends - anyio.current_time())
+        await to_thread.run_sync(driven.answer, answer)
+    return driven.result
+
+
+def drive_blocking(driven: Driven[T], judge: Judge | None, timeout: float = SETTLE_SEC) -> T:
+    """Drive a flow with no event loop at hand, or inside somebody else's; the judge gets a thread."""
+    ends = time.monotonic() + timeout
+    driven.start()
+    while driven.ask is not None:
+        driven.answer(_answered_in_thread(judge, driven.ask.packet, ends - time.monotonic()))
+    return driven.result
+
+
+async def answered(judge: Judge | None, packet: Packet, left: float) -> Answer | Failure:
+    """What a judge says within ``left`` seconds, whatever it does."""
+    if judge is None:
+        return Failure("no-judge")
+    if left <= 0:
+        return Failure("deadline", "no time was left to ask")
+    got: object = None
+    try:
+        with anyio.move_on_after(left) as scope:
+            got = await judge.ask(packet, left)
+    except Exception as wrong:  # noqa: BLE001 - a judge is anybody's code, and may not end a settle
+        return Failure("error", type(wrong).__name__)
+    if scope.cancelled_caught:
+        return Failure("timeout", f"no answer within {left:.1f} s")
+    if isinstance(got, Answer | Failure):
+        return got
+    return Failure("garbage", type(got).__name__)
+
+
+def _answered_in_thread(judge: Judge | None, packet: Packet, left: float) -> Answer | Failure:
+    if judge is None or left <= 0:
+        return Failure("no-judge") if judge is None else Failure("deadline", "no time was left to ask")
+    said: list[Answer | Failure] = []
+    thread = Thread(target=lambda: said.append(anyio.run(answered, judge, packet, left)), daemon=True)
+    thread.start()
+    thread.join(left + GRACE_SEC)
+    return said[0] if said else Failure("timeout", "the judge could not be cancelled")

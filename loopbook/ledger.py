@@ -1,0 +1,234 @@
+"""One book of a store: what a loop's book and a session's own have in common.
+
+Theory. A ``Ledger`` is a stream and who writes to it; it holds nothing that is not in the store. Its
+state is always the newest. Runs settle here: ``settle`` and its kin hand the one flow to a driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypedDict, Unpack
+
+from loopbook.advisors.shape import Advisor
+from loopbook.book import Book, Tell
+from loopbook.engine import ADVISORS, DELIVER_SEC, SETTLE_SEC, Driven, drive, drive_blocking
+from loopbook.entry import Draft, Entry
+from loopbook.events import Event, RunSettled
+from loopbook.judges import Judge
+from loopbook.projections import BookState
+from loopbook.settlement import MAX_CONTINUATIONS, Advice, Flow, Later, Settlement, deliver, settle
+
+#: Drafts saved at once by ``feed``: large enough to be fast, small enough not to keep others waiting.
+BATCH = 500
+
+
+class Settling(TypedDict, total=False):
+    """What may be said of a settle beside its run and judge: see ``Ledger.settling``."""
+
+    advisors: Sequence[Advisor]
+    session: str | None
+    idle: Callable[[], bool] | None
+    max_continuations: int | None
+
+
+class Ledger:
+    """A stream of a store, read and written as one session.
+
+    >>> ledger = Ledger(Book("memory:"), "session:cli:s1", "s1")
+    >>> ledger.settle_blocking(RunSettled(run="r1")), ledger.version
+    (None, 1)
+    """
+
+    def __init__(self, book: Book, stream: str, session: str) -> None:
+        self.book = book
+        self.stream = stream
+        self.session = session
+
+    @property
+    def state(self) -> BookState:
+        """What the book comes to, caught up: only entries that are new are read."""
+        return self.book.state(self.stream)
+
+    @property
+    def version(self) -> int:
+        """How many entries the book has now."""
+        return self.book.head(self.stream)[0]
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries that follow a version, oldest first, read in pieces."""
+        return self.book.entries(self.stream, after)
+
+    def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
+        """The entries that follow a version, and then each new one as it comes, whoever writes it.
+
+        Ends when nothing has come for ``timeout`` seconds (``None``: waits for ever), and when the
+        books are closed.
+
+        >>> ledger = Ledger(Book("memory:"), "session:cli:s1", "s1")
+        >>> _ = ledger.settle_blocking(RunSettled(run="r1"))
+        >>> [entry.event.type for entry in ledger.follow(timeout=0)]
+        ['run_settled']
+        """
+        return self.book.follow(self.stream, after, timeout)
+
+    def follow_async(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[Entry]:
+        """The same for a task: ``async for entry in loop.follow_async()``."""
+        return self.book.follow_async(self.stream, after, timeout)
+
+    def record(
+        self,
+        *events: Event | Draft,
+        unit: str | None = None,
+        host_ref: str | None = None,
+        session: str | None = None,
+    ) -> tuple[Entry, ...]:
+        """Write what happened, whatever else was written meanwhile: all of it in one save, or nothing.
+
+        ``host_ref`` is the host's own id of it (for several events it is numbered ``#1``, ``#2``):
+        an event whose host_ref the book has already changes nothing. Returns what was written.
+        Raises ``Refused`` in its many forms, and ``InvalidEvent``.
+        """
+        drafts = _drafts(events, unit, host_ref)
+        return self.book.record(self.stream, *drafts, session=self._by(session))
+
+    def append(
+        self,
+        *events: Event | Draft,
+        after: int,
+        unit: str | None = None,
+        host_ref: str | None = None,
+        session: str | None = None,
+    ) -> tuple[Entry, ...]:
+        """Write if the book still stands at version ``after``; else raise ``Stale`` and write nothing."""
+        drafts = _drafts(events, unit, host_ref)
+        return self.book.append(self.stream, *drafts, after=after, session=self._by(session))
+
+    def feed(self, drafts: Iterable[Draft], *, session: str | None = None, tell: Tell | None = None) -> int:
+        """Write a long row of drafts in saves of 500, skipping what the book has; how many were written.
+
+        Fed again from its beginning, a row goes on where it had ended. A draft that cannot be
+        taken raises, and the batches before it stay; with ``tell`` it is told of and left out.
+        """
+        rest, written = iter(drafts), 0
+        while batch := tuple(islice(rest, BATCH)):
+            written += len(self.book.record(self.stream, *batch, session=self._by(session), tell=tell))
+        return written
+
+    # --- advice ------------------------------------------------------------------------------
+
+    def settling(
+        self,
+        run: RunSettled | Draft,
+        *,
+        judge: bool = True,
+        advisors: Sequence[Advisor] = ADVISORS,
+        session: str | None = None,
+        idle: Callable[[], bool] | None = None,
+        max_continuations: int | None = MAX_CONTINUATIONS,
+    ) -> Driven[Settlement]:
+        """The flow of a settled run, for whoever answers it himself: start it, and answer each ``ask``.
+
+        ``judge``: there is somebody to answer. ``idle``: whether the session still has nothing else to
+        do. The same run, settled again, is neither written nor decided again.
+        """
+        draft = run if isinstance(run, Draft) else Draft(run)
+        if draft.host_ref is None and isinstance(draft.event, RunSettled):
+            draft = draft._replace(host_ref=f"settled:{draft.event.run}")
+
+        def flow(state: BookState) -> Flow[Settlement]:
+            return settle(state, draft, advisors, judge=judge, max_continuations=max_continuations)
+
+        return Driven(self.book, self.stream, flow, session=self._by(session), idle=idle)
+
+    async def settle(
+        self,
+        run: RunSettled | Draft,
+        *,
+        judge: Judge | None = None,
+        timeout: float = SETTLE_SEC,
+        **more: Unpack[Settling],
+    ) -> Advice | None:
+        """Record a settled run and have it judged; what to tell the agent, or nothing.
+
+        At most ``timeout`` seconds are spent on asking; a judge that fails says nothing. ``more`` is
+        what ``settling`` takes. ``settlement`` also tells why.
+        """
+        return (await self.settlement(run, judge=judge, timeout=timeout, **more)).advice
+
+    async def settlement(
+        self,
+        run: RunSettled | Draft,
+        *,
+        judge: Judge | None = None,
+        timeout: float = SETTLE_SEC,
+        **more: Unpack[Settling],
+    ) -> Settlement:
+        """The same, with the trace, and what is to be delivered later."""
+        return await drive(self.settling(run, judge=judge is not None, **more), judge, timeout)
+
+    def settle_blocking(
+        self,
+        run: RunSettled | Draft,
+        *,
+        judge: Judge | None = None,
+        timeout: float = SETTLE_SEC,
+        **more: Unpack[Settling],
+    ) -> Advice | None:
+        """``settle`` where there is no event loop."""
+        return self.settlement_blocking(run, judge=judge, timeout=timeout, **more).advice
+
+    def settlement_blocking(
+        self,
+        run: RunSettled | Draft,
+        *,
+        judge: Judge | None = None,
+        timeout: float = SETTLE_SEC,
+        **more: Unpack[Settling],
+    ) -> Settlement:
+        """``settlement`` where there is no event loop."""
+        return drive_blocking(self.settling(run, judge=judge is not None, **more), judge, timeout)
+
+    def delivering(
+        self,
+        later: Later,
+        *,
+        session: str | None = None,
+        idle: Callable[[], bool] | None = None,
+        max_continuations: int | None = MAX_CONTINUATIONS,
+    ) -> Driven[Settlement]:
+        """The flow of what a settlement put off, for whoever answers it himself."""
+
+        def flow(state: BookState) -> Flow[Settlement]:
+            return deliver(state, later, max_continuations=max_continuations)
+
+        return Driven(self.book, self.stream, flow, session=self._by(session), idle=idle)
+
+    async def deliver(
+        self,
+        later: Later,
+        *,
+        judge: Judge | None,
+        timeout: float = DELIVER_SEC,
+        session: str | None = None,
+        idle: Callable[[], bool] | None = None,
+    ) -> Settlement:
+        """Ask what a settlement put off; what is said then still has to hold then."""
+        return await drive(self.delivering(later, session=session, idle=idle), judge, timeout)
+
+    def _by(self, session: str | None) -> str:
+        return self.session if session is None else session
+
+
+def _drafts(events: Iterable[Event | Draft], unit: str | None, host_ref: str | None) -> list[Draft]:
+    drafts = [event if isinstance(event, Draft) else Draft(event) for event in events]
+    refs: list[str | None] = [host_ref] * len(drafts)
+    if host_ref is not None and len(drafts) > 1:
+        refs = [f"{host_ref}#{n}" for n in range(1, len(drafts) + 1)]
+    return [
+        draft._replace(
+            unit=unit if draft.unit is None else draft.unit,
+            host_ref=ref if draft.host_ref is None else draft.host_ref,
+        )
+        for draft, ref in zip(drafts, refs, strict=True)
+    ]
