@@ -285,12 +285,6 @@ class Expect(Model):
     error: str | None = None
 
 
-#: Expectations that only an advisor can meet.
-ADVICE = frozenset(
-    {"judged", "speaks", "continues", "quiet", "says", "not_says", "unit", "concerns", "asked", "asked_not"}
-)
-
-
 class Step(NamedTuple):
     """One step: the word it stands under, what it does, what must be seen, and its 1-based line."""
 

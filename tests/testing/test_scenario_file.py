@@ -14,7 +14,6 @@ from loopbook.errors import InvalidScenario
 from loopbook.events import ChildLinked, Review, TodoDropped, TodoFollowupSet, TodoOpened
 from loopbook.testing.scenario_file import find_files, parse_scenarios, read_scenarios
 from loopbook.testing.scenario_model import (
-    ADVICE,
     DURING_VERBS,
     EVENT_VERBS,
     VERBS,
@@ -132,10 +131,6 @@ def test_expectations_are_typed() -> None:
     assert expect.phase is not None
     assert expect.phase.next == "verify"
     assert one("- reload: true").expect == Expect()
-
-
-def test_what_only_an_advisor_meets_is_named_by_keys_that_exist() -> None:
-    assert set(Expect.model_fields) >= ADVICE
 
 
 def test_during_holds_steps_of_its_own() -> None:
