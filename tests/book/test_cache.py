@@ -166,7 +166,8 @@ def test_what_is_not_there_is_not_kept(book: Book) -> None:
 def test_the_states_longest_unused_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "CACHED", 2)
     with Book("memory:", clock=clock) as book:
-        for name in "abc":
+        for name in "ab":
             book.append(f"loop:{name}", OPENED, after=0)
-            book.state("loop:a")
+        book.state("loop:a")
+        book.append("loop:c", OPENED, after=0)
         assert set(cast("dict[str, object]", book._places)) == {"loop:a", "loop:c"}

@@ -116,6 +116,19 @@ def test_closing_the_book_ends_it(book: Book) -> None:
     timer.join()
 
 
+def test_what_fails_because_the_book_was_closed_is_an_end_and_no_error(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower = Follower(book, A)
+
+    def closed_meanwhile(_seconds: float) -> bool:
+        book.close()
+        raise StoreUnavailable("closed")
+
+    monkeypatch.setattr(follower._waiter, "wait", closed_meanwhile)
+    assert follower.more(LONG) == []
+
+
 def test_an_error_of_the_store_is_told_while_the_book_is_open(
     book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:

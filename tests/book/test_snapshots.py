@@ -239,6 +239,30 @@ def test_a_snapshot_that_is_stale_edited_or_foreign_is_folded_over_and_replaced(
     assert unpack(cast("Row", snapshot(book))) == unpack(good)
 
 
+def test_a_snapshot_of_another_fold_is_not_used_though_it_is_whole(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(book, 25)
+    whole = book.state(A)
+    with monkeypatch.context() as newer:
+        stands = kept_in(cast("Row", snapshot(book))).stands
+        newer.setattr("loopbook.book.snapshots.TOPIC", "book_state.999999")
+        other = pack(stands, whole._replace(units_added=7))
+    book._records.rows.snapshots_delete([A])
+    book._records.rows.snapshot_put(other)
+    anew(book)
+    assert book.state(A) == whole
+
+
+def test_a_snapshot_of_no_use_does_not_hide_those_that_are_taken_after_it(book: Book) -> None:
+    filled(book, 25)
+    book.state(A)
+    book._records.rows.snapshot_put(Row(A, 99, TOPIC, b"{}"))
+    book.record(A, *tasks(12))
+    book.state(A)
+    assert cast("Row", snapshot(book))[1] == 37
+
+
 def test_an_edited_snapshot_is_seen(book: Book) -> None:
     filled(book, 25)
     book.state(A)
