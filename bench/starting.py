@@ -36,7 +36,7 @@ def _started(what: str, code: str, folder: Path, sizes: Sizes, bar_ms: float | N
 
 
 def _command(*words: str) -> str:
-    return f"import sys; sys.argv = {['loopbook', *words]!r}; from loopbook.cli import main; main()"
+    return f"import sys; sys.argv = {['loopbook', *words]!r}; from loopbook.cli import main; sys.exit(main())"
 
 
 def _audited(folder: Path, session: Path, sizes: Sizes) -> Row:
@@ -67,5 +67,5 @@ def rows(folder: Path, sizes: Sizes, session: Path) -> Iterator[Row]:
     yield _started("import loopbook.Books", "from loopbook import Books", folder, sizes)
     yield _started("loopbook --help", _command("--help"), folder, sizes)
     cpu([sys.executable, "-c", _command("loop", "start", "--kind", "fix", "--intent", "bench")], folder)
-    yield _started("loopbook loop record", _command("loop", "record", "task", "--text", "look"), folder, sizes)
+    yield _started("loopbook loop record", _command("loop", "record", "task", "look"), folder, sizes)
     yield _audited(folder, session, sizes)

@@ -109,6 +109,7 @@ class Book(Reader):
         are drafts for other streams, saved at once with these whatever their versions are.
         Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent``.
         """
+        self._look_over(drafts)
         return self._save(_Asked(stream, drafts, session, also, after=after))
 
     def record(
@@ -126,6 +127,7 @@ class Book(Reader):
         then the others go on.
         """
         if len(drafts) > 1:  # many are asked about at once; one is simply tried
+            self._look_over(drafts)
             drafts = self._unseen(stream, drafts)
         return self._save(_Asked(stream, drafts, session, also, tell=tell))
 
@@ -324,6 +326,10 @@ class Book(Reader):
         if draft.host_ref is None:
             return ""
         return reservation(stream, "host_ref", self._hygiene.text(draft.host_ref))
+
+    def _look_over(self, drafts: tuple[Draft, ...]) -> None:
+        refs = [draft.host_ref for draft in drafts if draft.host_ref is not None]
+        self._hygiene.look_over([draft.event for draft in drafts], refs)
 
     def _unseen(self, stream: str, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
         names = {name for draft in drafts if (name := self._once(stream, draft))}

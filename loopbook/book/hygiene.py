@@ -7,7 +7,7 @@ what has nothing to hide comes back as the same object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TypeVar, cast
 
@@ -47,6 +47,13 @@ class Hygiene:
             self._remember(text, known)
         return text if known == text else known
 
+    def look_over(self, models: Iterable[BaseModel], texts: Iterable[str]) -> None:
+        """Get to know the short texts of a whole batch at once; nothing else comes of it."""
+        unknown = [text for text in texts if text not in self._known]
+        for model in models:
+            self._holds_only_texts(model, unknown)
+        self._all_clear([text for text in unknown if len(text) <= SHORT])
+
     def model(self, model: Model) -> Model:
         """The model with every text in it cleaned, those of unknown fields by their names too."""
         unknown: list[str] = []
@@ -56,21 +63,22 @@ class Hygiene:
 
     def _holds_only_texts(self, model: BaseModel, unknown: list[str]) -> bool:
         """Whether all there is to clean are texts, no JSON; those not known to be clear are gathered."""
-        if model.__pydantic_extra__:
-            return False
-        return all(self._is_text(value, unknown) for value in model.__dict__.values())
+        return not model.__pydantic_extra__ and self._are_texts(model.__dict__.values(), unknown)
 
-    def _is_text(self, value: object, unknown: list[str]) -> bool:
-        cls = value.__class__
-        if cls is str:
-            if self._known.get(cast("str", value)) != value:
-                unknown.append(cast("str", value))
-            return True
-        if cls in _SCALARS or not value:
-            return True
-        if cls is tuple:
-            return all(self._is_text(item, unknown) for item in cast("tuple[object, ...]", value))
-        return isinstance(value, BaseModel) and self._holds_only_texts(value, unknown)
+    def _are_texts(self, values: Iterable[object], unknown: list[str]) -> bool:
+        for value in values:  # a loop: every value of every event comes by here
+            cls = value.__class__
+            if cls is str:
+                if self._known.get(cast("str", value)) != value:
+                    unknown.append(cast("str", value))
+            elif cls in _SCALARS or not value:
+                continue
+            elif cls is tuple:
+                if not self._are_texts(cast("tuple[object, ...]", value), unknown):
+                    return False
+            elif not (isinstance(value, BaseModel) and self._holds_only_texts(value, unknown)):
+                return False
+        return True
 
     def _all_clear(self, texts: list[str]) -> bool:
         """Whether none of these texts has anything to hide: asked of all at once, which is far quicker.

@@ -90,3 +90,13 @@ def test_texts_side_by_side_are_cleaned_as_each_is_alone(texts: list[str]) -> No
     assert Hygiene(redactor).model(event) == event.model_copy(
         update={"summary": alone[0], "paths": tuple(alone[1:])}
     )
+
+
+@given(st.lists(_TEXTS, min_size=1, max_size=5))
+def test_a_batch_looked_over_is_cleaned_as_one_that_is_not(texts: list[str]) -> None:
+    events = [Task(text=text) for text in texts]
+    hygiene = Hygiene(Redactor(["correct horse"]))
+    hygiene.look_over(events, texts)
+    fresh = Hygiene(Redactor(["correct horse"]))
+    assert [hygiene.model(event) for event in events] == [fresh.model(event) for event in events]
+    assert [hygiene.text(text) for text in texts] == [fresh.text(text) for text in texts]
