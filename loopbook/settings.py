@@ -311,3 +311,17 @@ def _own_folder(environ: Mapping[str, str], platform: str, xdg: str, unix: str, 
 def default_store(environ: Mapping[str, str], platform: str = sys.platform) -> str:
     """The store when nobody chose one: ``books.db`` in the user's data folder."""
     return "sqlite:///" + (data_folder(environ, platform) / "books.db").as_posix()
+
+
+def make_default_folder(store: str, environ: Mapping[str, str] | None = None) -> None:
+    """Make the folder of the default store, for its owner alone; that of a named store must be there.
+
+    Else a slip in a store's name would leave folders behind. Raises ``OSError``.
+    """
+    env = os.environ if environ is None else environ
+    if store != default_store(env):
+        return
+    own = data_folder(env)
+    for folder in reversed([own, *own.parents]):
+        if not folder.exists():
+            folder.mkdir(0o700, exist_ok=True)

@@ -14,19 +14,32 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the program's own) and return its exit code."""
-    from loopbook.cli.exits import INTERRUPTED, PIPE, code_for, explain
-    from loopbook.cli.output import complain, prepare_streams
+    from loopbook.cli.exits import PIPE
+    from loopbook.cli.output import prepare_streams
 
     prepare_streams()
     try:
-        code = _run(sys.argv[1:] if argv is None else list(argv))
+        code = _guarded(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        _give_up_streams()
+        return PIPE
+    return code
+
+
+def _guarded(argv: list[str]) -> int:
+    """Run it; whatever goes wrong becomes a line and a code, save that nobody reads any more."""
+    from loopbook.cli.exits import INTERRUPTED, code_for, explain
+    from loopbook.cli.output import complain
+
+    try:
+        return _run(argv)
     except KeyboardInterrupt:
         complain("stopped by Ctrl-C; what was already appended is kept; run it again to go on")
         return INTERRUPTED
     except BrokenPipeError:
-        _give_up_stdout()
-        return PIPE
+        raise
     except Exception as error:  # noqa: BLE001 - the one place where everything else becomes a line
         if os.environ.get("LOOPBOOK_DEBUG"):
             import traceback
@@ -34,7 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         complain(explain(error))
         return code_for(error)
-    return code
 
 
 def _run(argv: list[str]) -> int:
@@ -59,15 +71,33 @@ def _run(argv: list[str]) -> int:
     return 0
 
 
+#: What the parser says of a value, and how a person would say it.
+_WORDS = (
+    ("Value error, ", ""),
+    ("Input should be a valid integer, unable to parse string as an integer", "a whole number is needed"),
+    ("Input should be a valid number, unable to parse string as a number", "a number is needed"),
+    ("Input should be", "it must be"),
+)
+
+
 def _usage(wrong: Exception) -> str:
     """What typer says of a wrong command line, in the form of all other errors."""
     text = wrong.format_message() if hasattr(wrong, "format_message") else str(wrong)
+    for theirs, ours in _WORDS:
+        text = text.replace(theirs, ours)
+    if getattr(getattr(wrong, "param", None), "multiple", False):
+        text = f"{text.rstrip('.')} (for several, repeat the option)"
     context = getattr(wrong, "ctx", None)
     path = context.command_path if context else "loopbook"
     return f"{text[:1].lower()}{text[1:].rstrip('.')}; nothing was done; see: {path} --help"
 
 
-def _give_up_stdout() -> None:
+def _give_up_streams() -> None:
     """The reader has gone: whatever is still buffered goes nowhere, without a second complaint."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

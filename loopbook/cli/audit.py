@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopbook.cli.exits import FOUND
-from loopbook.cli.output import complain
+from loopbook.cli.output import complain, console
 from loopbook.cli.target import settings_for
 
 if TYPE_CHECKING:
@@ -87,11 +87,9 @@ def _view(as_json: bool) -> View:
         from loopbook.audit.document import Document
 
         return Document(sys.stdout)
-    from rich.console import Console
-
     from loopbook.audit.render import Page
 
-    return Page(Console(file=sys.stdout, highlight=False))
+    return Page(console(sys.stdout))
 
 
 def _without_timeline(audit: Audit) -> Audit:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from loopbook.cli import parts, record
-from loopbook.cli.options import AsJson, LoopId, Session, Store, example
+from loopbook.cli.options import AsJson, LoopId, Session, Store, example, not_blank
 from loopbook.cli.output import one_line, say, say_json, say_rows
 from loopbook.cli.target import chosen, opened, settings_for
 from loopbook.cli.upkeep import NewFile, write_export
@@ -30,7 +30,9 @@ app.add_typer(parts.child_app, name="child")
 def start(
     *,
     kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="One of: loopbook kinds list.")],
-    intent: Annotated[str, typer.Option("--intent", metavar="TEXT", help="What it is to reach.")],
+    intent: Annotated[
+        str, typer.Option("--intent", metavar="TEXT", help="What it is to reach.", callback=not_blank)
+    ],
     anchor: Annotated[
         str | None,
         typer.Option("--anchor", metavar="REF", help="Where it starts from: a revision, an issue."),

@@ -6,6 +6,14 @@ from typing import Annotated
 
 import typer
 
+
+def not_blank(value: str) -> str:
+    """What must be said. Raises ``typer.BadParameter`` for blanks."""
+    if not value.strip():
+        raise typer.BadParameter("it is blank")
+    return value
+
+
 Store = Annotated[
     str | None,
     typer.Option(
@@ -31,7 +39,9 @@ Ref = Annotated[
 Resolves = Annotated[
     list[str] | None, typer.Option("--resolves", metavar="ID", help="A finding it answers. May be repeated.")
 ]
-Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="Why it will not be done.")]
+Why = Annotated[
+    str, typer.Option("--why", metavar="TEXT", help="Why it will not be done.", callback=not_blank)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print versioned JSON for programs.")]
 
 

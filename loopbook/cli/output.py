@@ -14,10 +14,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from loopbook.audit.shown import visible
 from loopbook.errors import InvalidEvent
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _BREAKS = {ord(char): " " for char in "\n\r\t"}
 #: The longest error line, in characters: a screenful, not a book.
@@ -75,14 +78,24 @@ def say_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def _draw(head: Sequence[str], rows: Iterable[list[str]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*head, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         table.add_row(*map(Text, row))
-    Console().print(table)
+    console(sys.stdout).print(table)
+
+
+def console(out: TextIO) -> Console:
+    """A rich console that lets the program end as it must where nobody reads any more."""
+    from rich.console import Console
+
+    class Told(Console):
+        def on_broken_pipe(self) -> None:  # rich would end the program with 1
+            raise BrokenPipeError
+
+    return Told(file=out, highlight=False)
 
 
 def stdin_lines(stream: BinaryIO | None = None) -> Iterator[tuple[int, str]]:

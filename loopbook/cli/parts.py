@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated
 
 import typer
 
-from loopbook.cli.options import LoopId, Session, Store, Unit, Why, example
+from loopbook.cli.options import LoopId, Session, Store, Unit, Why, example, not_blank
 from loopbook.cli.target import Target, write
 
 todo_app = typer.Typer(help="Todos of a loop.")
@@ -16,7 +17,16 @@ child_app = typer.Typer(help="Children: agents the loop sent out and waits for."
 TodoId = Annotated[str, typer.Argument(metavar="TODO", help="The todo's id.")]
 UnitId = Annotated[str, typer.Argument(metavar="UNIT", help="The unit's id.")]
 ChildId = Annotated[str, typer.Argument(metavar="CHILD", help="The child's id.")]
-Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="What it is about.")]
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="What it is about.", callback=not_blank)]
+
+
+def _date(due: str | None) -> str | None:
+    if due is None:
+        return None
+    try:
+        return date.fromisoformat(due).isoformat()
+    except ValueError:
+        raise typer.BadParameter(f"{due[:40]!r} is no date; write it as 2030-01-31") from None
 
 
 @todo_app.command(
@@ -44,7 +54,9 @@ def todo_followup(
     *,
     todo: TodoId,
     where: Annotated[str, typer.Argument(metavar="REF", help="Where it goes on: 1 to 200 characters.")],
-    due: Annotated[str | None, typer.Option("--due", metavar="DATE", help="By when, as 2030-01-31.")] = None,
+    due: Annotated[
+        str | None, typer.Option("--due", metavar="DATE", help="By when, as 2030-01-31.", callback=_date)
+    ] = None,
     loop: LoopId = None,
     store: Store = None,
     session: Session = "cli",
@@ -144,8 +156,11 @@ def child_link(
 )
 def child_report(
     *,
+    context: typer.Context,
     child: ChildId,
-    ok: Annotated[bool, typer.Option("--ok/--failed", help="Whether it did what it was sent for.")],
+    ok: Annotated[
+        bool | None, typer.Option("--ok/--failed", help="Whether it did what it was sent for; one is needed.")
+    ] = None,
     summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What it says.")] = "",
     friction: Annotated[
         str | None, typer.Option("--friction", metavar="TEXT", help="What got in its way.")
@@ -157,6 +172,8 @@ def child_report(
     """A child came back."""
     from loopbook.events import ChildReported
 
+    if ok is None:
+        context.fail("Missing option '--ok' or '--failed'")
     write(Target(store, loop, session), ChildReported(child=child, ok=ok, summary=summary, friction=friction))
 
 

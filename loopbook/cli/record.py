@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopbook.cli.options import LoopId, Ref, Resolves, Session, Store, Unit, example
+from loopbook.cli.options import LoopId, Ref, Resolves, Session, Store, Unit, example, not_blank
 from loopbook.cli.output import stdin_lines
 from loopbook.cli.target import Target, write
 from loopbook.errors import InvalidEvent
@@ -32,7 +32,7 @@ OWN = frozenset(
         "scrubbed",
     }
 )  # fmt: skip
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What it says.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="What it says.", callback=not_blank)]
 
 
 @app.callback(invoke_without_command=True)
@@ -56,11 +56,20 @@ def record(
     if context.invoked_subcommand is not None:
         if events is not None:
             context.fail("Give either --json or a type of event, not both")
+        _refuse_early(context)
         return
     if events is None:
         context.fail("Missing the type of event, or --json")
     lines = stdin_lines() if events == "-" else [(0, events)]
     write(Target(store, loop, session), *_drafts(lines))
+
+
+def _refuse_early(context: typer.Context) -> None:
+    """An option in front of the type of event would hold for nothing: it is refused, not dropped."""
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            context.fail(f"{param.opts[0]} stands before {context.invoked_subcommand!r}: give it after")
 
 
 def _drafts(lines: Iterable[tuple[int, str]]) -> list[Draft]:
@@ -83,8 +92,7 @@ def _draft(text: str) -> Draft:
         raise InvalidEvent(f"not JSON ({wrong})") from None
     if not isinstance(fields, dict):
         raise InvalidEvent("an event is a JSON object with a type")
-    if fields.get("type") in OWN:
-        raise InvalidEvent(f"{fields['type']} is written by loopbook alone")
+    _check_type(fields.get("type"))
     envelope = {name: fields.pop(name, None) for name in ("host_ref", "unit")}
     for name, value in envelope.items():
         if not isinstance(value, str | None):
@@ -93,6 +101,22 @@ def _draft(text: str) -> Draft:
     if unit is not None and _owns_unit(fields.get("type")):
         fields["unit"] = unit
     return Draft(build_event(fields), unit=unit, host_ref=envelope["host_ref"])
+
+
+def _check_type(word: object) -> None:
+    import difflib
+
+    from loopbook.events import BY_TYPE
+
+    if not isinstance(word, str):
+        raise InvalidEvent("an event is a JSON object with a type")
+    if word in OWN:
+        raise InvalidEvent(f"{word} is written by loopbook alone")
+    if word not in BY_TYPE:
+        names = sorted(set(BY_TYPE) - OWN)
+        close = difflib.get_close_matches(word[:100], names, n=1)
+        known = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+        raise InvalidEvent(f"there is no event of type {word[:100]!r}: {known}")
 
 
 def _owns_unit(word: object) -> bool:
@@ -111,7 +135,9 @@ def _write(target: Target, event: Event, unit: str | None, ref: str | None) -> N
 @app.command(epilog=example("loopbook loop record change --summary 'retry added' --path client.py"))
 def change(
     *,
-    summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What was changed.")],
+    summary: Annotated[
+        str, typer.Option("--summary", metavar="TEXT", help="What was changed.", callback=not_blank)
+    ],
     paths: Annotated[
         list[str] | None, typer.Option("--path", metavar="PATH", help="A file it touched. May be repeated.")
     ] = None,
@@ -140,7 +166,9 @@ def change(
 def check(
     *,
     context: typer.Context,
-    command: Annotated[str, typer.Option("--command", metavar="TEXT", help="The command that was run.")],
+    command: Annotated[
+        str, typer.Option("--command", metavar="TEXT", help="The command that was run.", callback=not_blank)
+    ],
     outcome: Annotated[
         Literal["pass", "fail", "unknown"] | None,
         typer.Option(
@@ -148,6 +176,10 @@ def check(
         ),
     ] = None,
     exit_code: Annotated[int | None, typer.Option("--exit-code", metavar="N", help="Its exit code.")] = None,
+    masked: Annotated[
+        bool,
+        typer.Option("--masked", help="The exit code is not the check's own, as of a pipe; give --outcome."),
+    ] = False,
     scope: Annotated[
         Literal["tests", "build", "lint", "types", "format", "manual"],
         typer.Option("--scope", metavar="tests|build|lint|types|format|manual", help="What it vouches for."),
@@ -164,11 +196,20 @@ def check(
     """A command that can vouch for the work was run, and how it ended."""
     from loopbook.events import Check
 
-    if outcome is None:
-        if exit_code is None:
-            context.fail("Missing option '--outcome' or '--exit-code'")
-        outcome = "pass" if exit_code == 0 else "fail"
-    event = Check(command=command, outcome=outcome, exit_code=exit_code, scope=scope, output_tail=output_tail)
+    told: Literal["pass", "fail"] | None = None
+    if exit_code is not None and not masked:
+        told = "pass" if exit_code == 0 else "fail"
+    if outcome is None and told is None:
+        context.fail("Missing option '--outcome'" + ("" if masked else " or '--exit-code'"))
+    if told and outcome not in {None, "unknown", told}:
+        context.fail(
+            f"Exit code {exit_code} and outcome {outcome} contradict each other; give --masked where the"
+            " exit code is not the check's own"
+        )
+    event = Check(
+        command=command, outcome=outcome or told or "unknown", exit_code=exit_code, masked=masked,
+        scope=scope, output_tail=output_tail,
+    )  # fmt: skip
     _write(Target(store, loop, session), event, unit, ref)
 
 
@@ -219,7 +260,9 @@ def _finding(text: str) -> Finding:
 @app.command(epilog=example("loopbook loop record decision --text 'exponential backoff' --by user"))
 def decision(
     *,
-    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What was decided.")],
+    text: Annotated[
+        str, typer.Option("--text", metavar="TEXT", help="What was decided.", callback=not_blank)
+    ],
     by: Annotated[Literal["user", "agent"], typer.Option("--by", metavar="user|agent", help="Who decided.")],
     question: Annotated[
         str | None, typer.Option("--question", metavar="TEXT", help="What had been asked.")
@@ -241,7 +284,10 @@ def decision(
 @app.command(epilog=example("loopbook loop record source --locator rfc9110 --summary 'when to retry'"))
 def source(
     *,
-    locator: Annotated[str, typer.Option("--locator", metavar="TEXT", help="Its address, path or query.")],
+    locator: Annotated[
+        str,
+        typer.Option("--locator", metavar="TEXT", help="Its address, path or query.", callback=not_blank),
+    ],
     summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What it says.")] = "",
     unit: Unit = None,
     ref: Ref = None,

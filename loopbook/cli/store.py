@@ -25,10 +25,16 @@ READS = 5
 
 @app.command(epilog=example("loopbook store init", "loopbook store init --store sqlite:///team.db"))
 def init(store: Store = None) -> None:
-    """Make a store, or find that it is there already, and say where it is."""
+    """Make a store, or find that it is there already, and say where it is.
+
+    Its folder must be there; only that of the default store is made.
+    """
+    from loopbook.settings import make_default_folder
     from loopbook.store import parse_url, schema_of
 
-    url = parse_url(settings_for(store).store)
+    named = settings_for(store).store
+    make_default_folder(named)
+    url = parse_url(named)
     before = schema_of(url)
     facts = _open(url)[0]
     say(f"{url}: {'is there already' if before else 'made'}, schema {facts.schema}")

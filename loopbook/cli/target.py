@@ -57,7 +57,8 @@ def must_be_there(url: StoreURL) -> None:
     if url.path.exists() if url.path is not None else schema_of(url):
         return
     raise StoreUnavailable(
-        f"there is no store {url.path or url}; nothing was written; make it with: loopbook store init"
+        f"there is no store {url.path or url}; nothing was done;"
+        " check its name, or make it with: loopbook store init"
     )
 
 
@@ -72,7 +73,7 @@ def chosen(books: Books, loop: str | None) -> Loop:
         f"{len(open_loops)} loops are open ({', '.join(open_loops[:5])})" if open_loops else "no loop is open"
     )
     remedy = "name one with --loop" if open_loops else "start one with: loopbook loop start"
-    raise NoSuchLoop(f"{found}; nothing was written; {remedy}")
+    raise NoSuchLoop(f"{found}; nothing was done; {remedy}")
 
 
 def write(target: Target, *drafts: Draft | Event) -> None:

@@ -29,6 +29,14 @@ def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
     """
     try:
         make_private(path)
+    except IsADirectoryError:
+        raise StoreUnavailable(
+            f"{path} is a folder; nothing was written; name a file in it, such as {path / 'books.db'}"
+        ) from None
+    except FileNotFoundError:
+        raise StoreUnavailable(
+            f"there is no folder {path.parent}; nothing was written; make it, or name another file"
+        ) from None
     except OSError as wrong:
         raise StoreUnavailable(
             f"{path} cannot be made or opened ({wrong.strerror}); nothing was written;"
@@ -58,7 +66,7 @@ def look(path: Path, busy_seconds: float) -> int:
 
 
 def make_private(path: Path) -> None:
-    """Make folder (0700) and file (0600), where they are not there yet, for their owner alone.
+    """Make the file (0600), where it is not there yet, for its owner alone; its folder must be there.
 
     The file is made under another name and linked: to open and close a file that SQLite has open
     in the same process would take away SQLite's locks on it. Raises ``OSError``.
@@ -67,9 +75,6 @@ def make_private(path: Path) -> None:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         return
-    for folder in reversed([path.parent, *path.parent.parents]):
-        if not folder.exists():
-            folder.mkdir(0o700, exist_ok=True)
     new = path.with_name(f".{path.name}.{os.getpid()}.{random.getrandbits(48):012x}.new")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:

@@ -103,7 +103,7 @@ def test_a_mistake_in_a_settings_file_is_the_callers(cli: Cli) -> None:
         ("letter.db/books.db", "letter.db"),
         ("mysql://x/y", "mysql"),
         ("sqlite:///", "no store URL"),
-        ("postgresql://x/y", "PostgreSQL"),
+        ("postgresql://x/y", "postgresql://x/y"),
     ],
 )
 def test_a_store_that_is_none_is_one_line_and_stays_as_it_is(
@@ -124,8 +124,9 @@ def test_a_store_that_is_none_is_one_line_and_stays_as_it_is(
 def test_only_a_start_makes_a_store_so_a_slip_in_its_name_is_seen(cli: Cli, argv: tuple[str, ...]) -> None:
     line = cli.error(STORE, *argv, "--store", "bokos/books.db")
     assert "there is no store" in line
-    assert "loopbook loop start" in line
+    assert "loopbook store init" in line
     assert list(cli.folder.iterdir()) == []
+    (cli.folder / "bokos").mkdir()
     cli.ok(*START, "--store", "bokos/books.db")
     assert (cli.folder / "bokos" / "books.db").is_file()
 

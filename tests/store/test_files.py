@@ -37,15 +37,18 @@ def write_one(path: Path) -> None:
         book.append("loop:a", Draft(Task(text="x")), after=0)
 
 
-def test_file_and_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "deep" / "books.db"
+def test_a_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
     with Book(str(path)) as book:
         book.append("loop:a", Draft(Task(text="x")), after=0)
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     assert modes == {"books.db": 0o600, "books.db-wal": 0o600, "books.db-shm": 0o600}
-    assert (
-        stat.S_IMODE(path.parent.stat().st_mode) == stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
-    )
+
+
+def test_no_folder_is_made_for_a_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="there is no folder .*deep; nothing was written"):
+        Book(str(tmp_path / "new" / "deep" / "books.db"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
@@ -188,7 +191,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "what"),
-    [("", "it is a folder"), ("file/books.db", "cannot be made"), ("x" * 300, "cannot be made")],
+    [("", "is a folder"), ("file/books.db", "cannot be made"), ("x" * 300, "cannot be made")],
 )
 def test_a_path_that_cannot_be_a_file_is_told_in_one_line(path: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
