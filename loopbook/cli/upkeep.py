@@ -282,4 +282,5 @@ def vacuum(store: Store = None) -> None:
     """Write the store anew without what was removed, so that its bytes are gone and the file is small."""
     with opened(store) as books:
         books.book.records.rows.vacuum()
-        say(f"{books.url} holds only what is in it")
+        kept = "; the server's own log and its backups keep old bytes for a while"
+        say(f"{books.url} is written anew, without what was removed{kept * books.url.startswith('postgres')}")

@@ -19,6 +19,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
 from pydantic_core import from_json
@@ -79,6 +80,12 @@ def _quoted(text: str) -> bytes:
     return json.dumps(text).encode()
 
 
+@lru_cache(maxsize=1024)
+def _unquoted(text: bytes) -> str:
+    """A JSON text; streams and topics come again and again."""
+    return str(json.loads(text))
+
+
 def fits(state: bytes) -> bool:
     """Whether a state can stand in a line as it is: a JSON object without line ends."""
     if b"\n" in state or b"\r" in state or not state.startswith(b"{"):
@@ -102,7 +109,7 @@ def row_of(line: bytes) -> Row:
     if sort == b"damaged":
         raise NotALine("was exported as damaged")
     try:
-        return Row(json.loads(stream), int(version), json.loads(topic), state)
+        return Row(_unquoted(stream), int(version), _unquoted(topic), state)
     except ValueError:
         raise NotALine("is not a line of a loopbook export") from None
 
