@@ -1,0 +1,487 @@
+"""The flow: it speaks once, on what still holds, and leaves the reason of every silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopbook import events as e
+from loopbook.advisors.asking import Answer, Failure, Noul, Packet
+from loopbook.advisors.second_thought import SecondThought
+from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, PassOver, Say, Scene, Silence
+from loopbook.entry import Draft
+from loopbook.projections import BookState
+from loopbook.run import ChildState, Observed
+from loopbook.settlement import Append, Ask, Written, deliver, settle
+from tests.flows import CONTENT, NOON, Table, reasons
+
+
+class Plain:
+    """An advisor that says what it is told to, by whatever gate it is told."""
+
+    takes_turn = True
+
+    def __init__(self, name: str, gate: str = "now", *, key: str = "k", takes_turn: bool = True) -> None:
+        self.name = name
+        self.kind = gate
+        self.key = key
+        self.takes_turn = takes_turn
+
+    def packet(self, state: BookState) -> Packet:
+        return Packet({"changes": state.work.last["change"]}, {"ok": Noul("Is it?", "yes", "no")})
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
+        packet = self.packet(state)
+        gates: dict[str, Gate] = {
+            "now": DecideNow(),
+            "observe": DecideNow(observe=packet),
+            "ask": AskPacket(packet),
+            "later": AskPacket(packet, deferred=True),
+            "quiet": PassOver("nothing-new"),
+        }
+        return gates[self.kind]
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        if isinstance(answer, Failure):
+            return Decision(Silence("judge-failed", answer.kind), judged=False)
+        say = Say(f"{self.name} speaks", self.key, state.work.last["change"], continues=True)
+        return Decision(say, judged=packet is not None)
+
+    def policy(self) -> tuple[Mapping[str, float], Mapping[str, str]]:
+        return {}, {"policy": "test"}
+
+
+def _first(table: Table) -> None:
+    table.settle("r1")
+
+
+def _closed_first(table: Table) -> None:
+    table.close()
+
+
+def types(table: Table, after: int = 0) -> list[str]:
+    return [entry.event.type for entry in table.entries[after:]]
+
+
+# --- what is written, and in which append -------------------------------------------------------
+
+
+def test_judgment_and_notice_are_of_one_append_after_the_run() -> None:
+    table = Table()
+    table.change()
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), (SecondThought(),))
+    first = next(flow)
+    assert isinstance(first, Append)
+    assert [draft.event.type for draft in first.drafts] == ["run_settled"]
+    asks = flow.send(table.reply(first, CONTENT))
+    last = flow.send(table.reply(asks, CONTENT))
+    assert isinstance(last, Append)
+    assert [draft.event.type for draft in last.drafts] == ["judged", "noticed"]
+
+
+def test_a_notice_rests_on_the_judgment_before_it_and_the_judgment_read_up_to_itself() -> None:
+    table = Table()
+    table.change()
+    advice = table.settle().advice
+    assert advice is not None
+    judged, noticed = table.entries[-2:]
+    assert isinstance(judged.event, e.Judged)
+    assert isinstance(noticed.event, e.Noticed)
+    assert judged.event.read_to == judged.seq - 1
+    assert noticed.event.judged == judged.seq
+    assert advice.seq == noticed.seq
+    assert judged.event.packet == table.asked[0].digest
+    assert judged.event.question_set == table.asked[0].question_set
+    assert judged.event.answers["move"] == {
+        "choice": "advance",
+        "probabilities": {"advance": 1.0},
+        "confidence": 1.0,
+    }
+    assert set(judged.event.versions) == {"policy", "state", "questions", "code"}
+
+
+def test_a_run_is_settled_once_however_often_it_fires() -> None:
+    table = Table()
+    table.change()
+    assert table.settle().advice
+    before = table.state.version
+    again = table.settle()
+    assert again.advice is None
+    assert [one.did for one in again.trace] == ["done before"]
+    assert table.state.version == before
+
+
+@pytest.mark.parametrize("reason", ["failed", "stale"])
+def test_a_failed_or_stale_answer_lets_the_same_run_be_asked_again(reason: str) -> None:
+    table = Table()
+    table.change()
+    if reason == "failed":
+        assert reasons(table.settle(said=Failure("timeout", "8 s"))) == ["judge-failed"]
+        (silence,) = table.of(e.PassedOver)
+        assert isinstance(silence, e.PassedOver)
+        assert silence.detail == "timeout"
+    else:
+        table.idle = False
+        assert reasons(table.settle()) == ["stale"]
+        table.idle = True
+    assert table.settle().advice
+
+
+def test_a_run_left_undecided_by_a_crash_is_decided_when_it_fires_again() -> None:
+    table = Table()
+    table.change()
+    table.add(e.RunSettled(run="r1"))
+    assert table.settle("r1").advice
+
+
+def test_a_run_that_another_one_has_overtaken_is_stale_and_nobody_is_asked() -> None:
+    table = Table()
+    table.change()
+    table.add(e.RunSettled(run="r1"))
+    table.add(e.RunSettled(run="r2"))
+    assert reasons(table.settle("r1")) == ["stale"]
+    assert not table.asked
+
+
+def test_nothing_is_written_to_a_closed_loop() -> None:
+    table = Table()
+    table.change()
+    table.add(e.LoopClosed(outcome="over_concerns"))
+    before = table.state.version
+    assert reasons(table.settle(advisors=(SecondThought(), Plain("p", "quiet")))) == [
+        "no-loop",
+        "nothing-new",
+    ]
+    assert table.state.version == before
+
+
+# --- looking again ---------------------------------------------------------------------------------
+
+
+def test_an_append_that_finds_the_book_grown_looks_again_and_the_answer_holds() -> None:
+    table = Table()
+    table.change()
+    table.before_append = [
+        lambda: None,
+        lambda: table.add(e.Watch(text="ci")),
+        lambda: table.add(e.Watch(text="ci")),
+    ]
+    assert table.settle().advice
+    assert len(table.asked) == 1
+    assert types(table)[-4:] == ["watch", "watch", "judged", "noticed"]
+
+
+def test_a_grown_book_with_another_packet_is_asked_once_more_then_stale() -> None:
+    table = Table()
+    table.change()
+    table.thinking = [lambda: table.change(summary="two"), lambda: table.change(summary="three")]
+    assert reasons(table.settle()) == ["stale"]
+    assert len(table.asked) == 2
+    assert not table.of(e.Judged)
+
+
+def test_a_conflict_that_changes_the_packet_is_asked_once_more() -> None:
+    table = Table()
+    table.change()
+    table.before_append = [lambda: None, table.check]
+    advice = table.settle().advice
+    assert advice is not None
+    assert advice.text.startswith("next: review")
+    assert len(table.asked) == 2
+
+
+def test_another_process_that_was_first_ends_the_flow_in_silence() -> None:
+    table = Table()
+    table.change()
+    table.thinking = [partial(_first, table)]
+    assert table.settle("r1").advice is None
+    assert len(table.of(e.Noticed)) == len(table.of(e.Judged)) == 1
+
+
+@pytest.mark.parametrize("event", [e.Prompted(prompt="p", text="x"), e.RunSettled(run="r2")])
+def test_a_newer_run_makes_the_answer_stale(event: e.Event) -> None:
+    table = Table()
+    table.change()
+    table.thinking = [lambda: table.add(event)]
+    assert reasons(table.settle()) == ["stale"]
+
+
+def test_a_loop_that_is_closed_while_the_judge_thinks_hears_nothing() -> None:
+    table = Table()
+    table.change()
+    table.thinking = [lambda: table.add(e.LoopClosed(outcome="over_concerns"))]
+    assert table.settle().advice is None
+    assert types(table)[-1] == "loop_closed"
+
+
+# --- whose turn it is ----------------------------------------------------------------------------------
+
+
+def test_once_one_has_spoken_the_others_pass_over_unasked_and_their_turn_comes_next() -> None:
+    table = Table()
+    table.change()
+    order = (Plain("first"), SecondThought())
+    came = table.settle(advisors=order)
+    assert came.advice is not None
+    assert came.advice.advisor == "first"
+    assert reasons(came) == ["turn-taken"]
+    assert not table.asked
+    came = table.settle("r2", advisors=order)  # the first would repeat itself
+    assert came.advice is not None
+    assert came.advice.advisor == "second-thought"
+
+
+def test_a_silent_one_leaves_the_turn_and_its_reason_stands() -> None:
+    table = Table()
+    came = table.settle(advisors=(Plain("a", "quiet"), Plain("b")))
+    assert came.advice is not None
+    assert came.advice.advisor == "b"
+    assert reasons(came) == ["nothing-new"]
+
+
+def test_a_note_for_the_user_takes_nobodys_turn_and_continues_nothing() -> None:
+    table = Table()
+    came = table.settle(advisors=(Plain("note", takes_turn=False), Plain("b")))
+    assert [note.advisor for note in came.notes] == ["note"]
+    assert not came.notes[0].continues
+    assert came.advice is not None
+    assert came.advice.advisor == "b"
+
+
+# --- what comes later -------------------------------------------------------------------------------------
+
+
+def test_what_only_observes_decides_at_once_and_is_asked_after_the_advice() -> None:
+    table = Table()
+    advisor = Plain("watcher", "observe")
+    came = table.settle(advisors=(advisor,))
+    assert came.advice is not None
+    assert not table.asked
+    (later,) = came.later
+    table.drive(deliver(table.state, later), {"ok": 0.5})
+    assert types(table)[-1] == "judged"
+    assert len(table.of(e.Noticed)) == 1
+
+
+def test_what_is_observed_is_dropped_when_its_packet_has_changed() -> None:
+    table = Table()
+    (later,) = table.settle(advisors=(Plain("watcher", "observe"),)).later
+    table.change()
+    table.drive(deliver(table.state, later), {"ok": 0.5})
+    assert not table.of(e.Judged)
+
+
+def test_what_takes_longer_is_put_off_and_delivered() -> None:
+    table = Table()
+    came = table.settle(advisors=(Plain("slow", "later"),))
+    assert came.advice is None
+    (later,) = came.later
+    assert types(table)[-1] == "run_settled"
+    told = table.drive(deliver(table.state, later), {"ok": 0.5})
+    assert told.advice is not None
+    assert types(table)[-2:] == ["judged", "noticed"]
+
+
+def test_what_is_delivered_after_a_newer_run_is_stale() -> None:
+    table = Table()
+    (later,) = table.settle(advisors=(Plain("slow", "later"),)).later
+    table.add(e.RunSettled(run="r2"))
+    assert reasons(table.drive(deliver(table.state, later), {"ok": 0.5})) == ["stale"]
+    assert not table.asked
+
+
+# --- never twice, and not too much -------------------------------------------------------------------------
+
+
+def test_equal_to_the_last_notice_alone_is_a_duplicate() -> None:
+    table = Table()
+    said = [table.settle(f"r{i}", advisors=(Plain("p", key=key),)).advice for i, key in enumerate("AABA")]
+    assert [advice is not None for advice in said] == [True, False, True, True]
+
+
+def test_the_same_key_on_the_same_trigger_continues_once() -> None:
+    table = Table()
+    said = [table.settle(f"r{i}", advisors=(Plain("p", key=key),)).advice for i, key in enumerate("ABA")]
+    assert [advice is not None and advice.continues for advice in said] == [True, True, False]
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, None])
+def test_so_many_runs_are_continued_over_all_advisors_between_two_prompts(most: int | None) -> None:
+    table = Table()
+    for i in range(12):
+        table.change()
+        table.settle(f"r{i}", advisors=(Plain("p" if i % 2 else "q", key=str(i)),), most=most)
+    notices = [n for n in table.of(e.Noticed) if isinstance(n, e.Noticed)]
+    assert sum(n.continues for n in notices) == (12 if most is None else most)
+    assert len(notices) == (12 if most is None else most + 1), "one is said at the bound, then silence"
+    table.add(e.Prompted(prompt="p", text="go on", origin="advisor"))
+    assert (table.settle("x", advisors=(Plain("p", key="x"),), most=most).advice is None) == (
+        most is not None
+    )
+    table.add(e.Prompted(prompt="p2", text="go on"))
+    assert table.settle("y", advisors=(Plain("p", key="y"),), most=most).advice
+
+
+def test_an_advisor_that_asks_for_ever_is_asked_about_each_subject_once() -> None:
+    class Endless(Plain):
+        def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
+            return AskPacket(self.packet(state)._replace(unit="a"))
+
+        def decide(self, *_: object) -> Decision:
+            return Decision(Silence("agrees", unit="a"))
+
+    table = Table()
+    table.units("a", "b")
+    table.settle(advisors=(Endless("e"),))
+    assert len(table.asked) == 1
+
+
+# --- children that are lost --------------------------------------------------------------------------------
+
+
+def test_a_child_past_its_grace_is_told_lost_once() -> None:
+    table = Table()
+    table.add(e.ChildLinked(child="c1"))
+    gone = Observed(now=NOON, children={"c1": ChildState(state="gone")})
+    table.settle(e.RunSettled(run="r1", observed=gone))
+    table.settle(e.RunSettled(run="r2", observed=gone))
+    assert [lost.child for lost in table.of(e.ChildLost) if isinstance(lost, e.ChildLost)] == ["c1"]
+
+
+# --- closes ------------------------------------------------------------------------------------------------
+
+
+def finished() -> Table:
+    table = Table("chore")
+    table.change()
+    table.check()
+    return table
+
+
+def test_a_close_that_nothing_stands_against_is_judged_and_closed_in_one_append() -> None:
+    table = finished()
+    answer = table.close()
+    assert (answer.closed, answer.concerns, answer.missing) == (True, (), ())
+    assert types(table)[-4:] == ["close_declared", "judged", "passed_over", "loop_closed"]
+
+
+def test_the_close_of_a_subagent_or_busy_session_is_judged_all_the_same() -> None:
+    table = finished()
+    table.add(e.Prompted(prompt="p", text="x"))
+    table.idle = False
+    assert table.close().closed
+
+
+def test_standing_concerns_are_in_the_answer_though_they_are_not_said_again() -> None:
+    table = finished()
+    first = table.close({**CONTENT, "done": 0.1})
+    again = table.close({**CONTENT, "done": 0.1})
+    assert first.advice
+    assert again.advice is None
+    assert first.concerns == again.concerns == ("not-done",)
+    assert again.text == first.text
+    assert not again.closed
+
+
+def test_a_failed_judge_leaves_the_close_open_and_pending() -> None:
+    table = finished()
+    assert not table.close(Failure("timeout")).closed
+    assert table.state.life.declared
+    assert table.settle().advice is None
+    assert table.state.life.outcome == "met"
+
+
+def test_a_close_that_another_process_has_judged_is_not_judged_again() -> None:
+    table = finished()
+    table.thinking = [partial(_closed_first, table)]
+    answer = table.close()
+    assert answer.closed
+    assert len(table.of(e.Judged)) == 1
+
+
+def test_with_nobody_to_ask_what_is_missing_decides() -> None:
+    table = Table("chore")
+    table.change()
+    answer = table.close(judge=False)
+    assert not answer.closed
+    assert answer.missing
+    table.check()
+    assert table.close(judge=False).closed
+    assert table.state.life.outcome == "unjudged"
+
+
+# --- under any interleaving --------------------------------------------------------------------------------
+
+_MOVES = st.sampled_from(["advance", "back", "ask_user"])
+_STEPS = st.lists(
+    st.sampled_from(["change", "check", "todo", "settle", "crash", "conflict", "prompt", "fail"]), max_size=25
+)
+
+
+def _crashed(table: Table, run: str, said: dict[str, object]) -> None:
+    """A settle that ends where it asks, or at its end."""
+    flow = settle(table.state, Draft(e.RunSettled(run=run)), (SecondThought(),))
+    with suppress(StopIteration):
+        step = next(flow)
+        while not isinstance(step, Ask):
+            step = flow.send(table.reply(step, said))
+    flow.close()
+
+
+def _take(table: Table, step: str, i: int, said: dict[str, object]) -> None:
+    match step:
+        case "change":
+            table.change(summary=f"{i}")
+        case "check":
+            table.check()
+        case "todo":
+            table.add(e.TodoOpened(todo=f"t{i}", subject="later"))
+        case "prompt":
+            table.add(e.Prompted(prompt=f"p{i}", text="go on"))
+        case "conflict":
+            table.before_append = [lambda: table.add(e.Watch(text="ci"))] * 3
+            table.settle(f"r{i}", said)
+            table.before_append = []
+        case "crash":
+            _crashed(table, f"r{i}", said)
+            table.settle(f"r{i}", said)
+        case "fail":
+            table.settle(f"r{i}", Failure("timeout"))
+        case _:
+            table.settle(f"r{i}", said)
+
+
+@given(_STEPS, st.lists(_MOVES, min_size=1, max_size=5))
+def test_no_two_notices_in_a_row_are_equal_and_none_shares_a_judgment(
+    steps: list[str], moves: list[str]
+) -> None:
+    table = Table()
+    for i, step in enumerate(steps):
+        _take(table, step, i, {**CONTENT, "move": moves[i % len(moves)]})
+    notices = [n for n in table.of(e.Noticed) if isinstance(n, e.Noticed)]
+    assert all(a.key != b.key for a, b in pairwise(notices))
+    assert len({n.judged for n in notices}) == len(notices)
+    continued = 0
+    for entry in table.entries:
+        if isinstance(entry.event, e.Prompted):
+            continued = 0
+        elif isinstance(entry.event, e.Noticed):
+            continued += entry.event.continues
+        assert continued <= 8
+
+
+def test_a_flow_says_what_it_was_answered_wrongly() -> None:
+    table = Table()
+    flow = settle(table.state, Draft(e.RunSettled(run="r")), ())
+    next(flow)
+    with pytest.raises(TypeError, match="Written"):
+        flow.send(None)  # type: ignore[arg-type]  # the mistake is the point
+    with pytest.raises(TypeError, match="settled run"):
+        next(settle(table.state, Draft(e.Task(text="x")), ()))
+    assert Written(table.state, taken=True).taken
