@@ -46,7 +46,7 @@ def test_a_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_no_folder_is_made_for_a_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="there is no folder .*deep; nothing was written"):
+    with pytest.raises(StoreUnavailable, match=r"there is no folder .*deep; nothing was written"):
         Book(str(tmp_path / "new" / "deep" / "books.db"))
     assert list(tmp_path.iterdir()) == []
 
