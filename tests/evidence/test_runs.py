@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +23,7 @@ from loopbook.run import (
     Line,
 )
 from tests.evidence import hostile
+from tests.growth import assert_linear
 
 PLAIN = Redactor()
 SECRET = "correct-horse-battery"
@@ -207,8 +206,14 @@ def test_whatever_a_call_holds_it_is_kept_within_bounds(call: ToolCall) -> None:
     assert all(len(path) <= PATH_CHARS for path in kept.produced + kept.touched)
 
 
-def test_megabytes_are_kept_in_no_time() -> None:
-    start = time.perf_counter()
-    keep(bash("x" * 10**6, "line of output\n" * 270_000), SAFE)
-    keep(ToolCall("c1", "t", "other", {"a": "word " * 400_000}), SAFE)
-    assert time.perf_counter() - start < 6
+def test_the_time_to_keep_megabytes_grows_with_their_length_alone() -> None:
+    assert_linear(
+        lambda size: bash("x" * (size // 4), "line of output\n" * (size // 15)),
+        lambda call: keep(call, SAFE),
+        4_000_000,
+    )
+    assert_linear(
+        lambda size: ToolCall("c1", "t", "other", {"a": "word " * (size // 5)}),
+        lambda call: keep(call, SAFE),
+        2_000_000,
+    )

@@ -6,13 +6,13 @@ A row is ``(line of the prompt, origin, line of the run's last word or act, how 
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
 from loopbook.events import Check, Prompted, RunSettled, Source
 from loopbook.transcripts import read_session
+from tests.growth import assert_linear
 from tests.transcripts.records import of, settled
 
 BIG = "258c7280-ae70-4798-800f-63464d01a85d"
@@ -112,7 +112,12 @@ def test_samples_of_the_newest_version_give_no_problem(shared: Path, name: str) 
     assert reading.problems == []
 
 
-def test_the_large_session_is_read_in_a_few_seconds(shared: Path) -> None:
-    before = time.process_time()
-    list(read_session(shared / f"data/transcripts/{BIG}.jsonl"))
-    assert time.process_time() - before < 3
+def test_the_time_for_the_large_session_grows_with_its_length_alone(shared: Path, tmp_path: Path) -> None:
+    lines = (shared / f"data/transcripts/{BIG}.jsonl").read_bytes().splitlines(keepends=True)
+
+    def beginning(size: int) -> Path:
+        path = tmp_path / f"{size}.jsonl"
+        path.write_bytes(b"".join(lines[:size]))
+        return path
+
+    assert_linear(beginning, lambda path: list(read_session(path)), len(lines))
