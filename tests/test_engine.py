@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from loopbook.engine import Driven
 from loopbook.errors import LoopClosed
-from loopbook.events import Change, Check, Event, Judged, Noticed, PassedOver, RunSettled, Watch
+from loopbook.events import Change, Check, Delivered, Event, Judged, Noticed, PassedOver, RunSettled, Watch
 from loopbook.judges import Answer, Failure, Judge, Packet, answer_from
 from loopbook.judges.scripted import Scripted
 from loopbook.loop import Books, Loop
@@ -197,7 +197,7 @@ def test_a_close_is_declared_judged_and_answered() -> None:
     loop = changed()
     first = loop.close_blocking("done", judge=Scripted([{**CONTENT, "done": 0.1}]))
     assert (first.closed, first.concerns) == (False, ("not-done",))
-    assert first.missing == ("no passing check since the last change",)
+    assert first.missing == ("no passing check (tests, build, manual) since the last change",)
 
     async def again() -> bool:
         return (await loop.close("done", judge=Scripted([CONTENT]))).closed
@@ -226,6 +226,18 @@ def test_two_flows_at_once_on_one_book_speak_once() -> None:
         driven.answer(answer_from(driven.ask.packet.questions, CONTENT))
     assert [driven.result.advice is not None for driven in flows] == [True, False]
     assert len(kinds(loop, Noticed)) == len(kinds(loop, Judged)) == 1
+
+
+def test_what_was_not_acknowledged_is_listed_and_not_said_again() -> None:
+    loop = changed()
+    advice = loop.settle_blocking(RunSettled(run="r1"), judge=Scripted([CONTENT]))
+    assert advice is not None
+    assert loop.undelivered() == (advice,)
+    assert loop.settle_blocking(RunSettled(run="r1"), judge=Scripted([CONTENT])) is None
+    loop.acknowledge(advice)
+    loop.acknowledge(advice)
+    assert loop.undelivered() == ()
+    assert len(kinds(loop, Delivered)) == 1
 
 
 SESSION = """

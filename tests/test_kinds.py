@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from loopbook.errors import InvalidKind
 from loopbook.kinds import Kind, draw, from_definition, parse, words
+from loopbook.projections.verification import VOUCHING
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "specs" / "kinds").glob("*.toml"))
@@ -224,3 +225,9 @@ def test_the_generated_page_is_fresh() -> None:
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
     assert (ROOT / "docs" / "kinds.md").read_text("utf-8") == generate.kinds_page(), "run `make docs`"
+
+
+def test_the_words_of_a_verify_need_name_the_checks_that_count() -> None:
+    for kind in BUILT_IN:
+        for need in (need for phase in kind.phases for need in phase.needs if need.named == "verified"):
+            assert f"({', '.join(VOUCHING)})" in need.missing, kind.name

@@ -300,7 +300,7 @@ def test_the_text_is_next_concerns_and_todos() -> None:
     for i in range(5):
         table.add(e.TodoOpened(todo=f"t{i}", subject=f"todo {i}\n" + "x" * 80))
     assert text(table.settle(said={**CONTENT, "move": "back", "quality": 0})).splitlines() == [
-        "next: verify (no passing check since the last change)",
+        "next: verify (no passing check (tests, build, manual) since the last change)",
         "go back before verify: the work may not support change",
         "the work reads thin for its intent",
         f"open todos: {'; '.join(f'todo {i} ' + 'x' * 53 for i in range(3))}; +2 more",

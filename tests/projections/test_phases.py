@@ -33,7 +33,9 @@ def test_a_loop_walks_its_phases_in_order() -> None:
 
 def test_a_later_change_opens_verify_and_review_again() -> None:
     state = book(change(), passes(), review(), change())
-    assert position(state) == Position("change", "verify", ("no passing check since the last change",), 5)
+    assert position(state) == Position(
+        "change", "verify", ("no passing check (tests, build, manual) since the last change",), 5
+    )
     assert _where(on(state, passes())) == ("verify", "review")
 
 
