@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from loopbook.events import ChildReported as ChildReported
     from loopbook.events import CloseDeclared as CloseDeclared
     from loopbook.events import Decision as Decision
+    from loopbook.events import Delivered as Delivered
     from loopbook.events import Event as Event
     from loopbook.events import Finding as Finding
     from loopbook.events import FollowUp as FollowUp
@@ -60,8 +61,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accept", "Base", "BookChosen", "Books", "Catalogued", "Change", "Check", "ChildDropped", "ChildLinked",
-    "ChildLost", "ChildReported", "CloseDeclared", "Decision", "Event", "Finding", "FollowUp", "Forked",
-    "Friction", "Judged", "Loop", "LoopClosed", "LoopOpened", "LoopReopened", "Noticed", "Origin",
+    "ChildLost", "ChildReported", "CloseDeclared", "Decision", "Delivered", "Event", "Finding", "FollowUp",
+    "Forked", "Friction", "Judged", "Loop", "LoopClosed", "LoopOpened", "LoopReopened", "Noticed", "Origin",
     "Outcome", "PassedOver", "Prompted", "Reserved", "Review", "RunSettled", "Scope", "Scrubbed",
     "SessionAdopted", "Source", "Switched", "Task", "Tier", "TodoCompleted", "TodoDropped",
     "TodoFollowupSet", "TodoOpened", "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown",

@@ -412,6 +412,13 @@ class PassedOver(Event):
     detail: str | None = None
 
 
+class Delivered(Event):
+    """The host has handed the notice at seq ``notice`` to the agent."""
+
+    type: Literal["delivered"] = "delivered"
+    notice: int = Field(ge=1)
+
+
 # --- the other streams ----------------------------------------------------------------------
 
 
@@ -490,7 +497,7 @@ AnyEvent = (
     | ChildLinked | ChildDropped | ChildLost
     | Task | Base | Watch | Friction
     | Prompted | RunSettled
-    | Judged | Noticed | PassedOver
+    | Judged | Noticed | PassedOver | Delivered
     | Forked | Switched | BookChosen | Catalogued | Reserved | Scrubbed
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from loopbook.advisors.shape import Advisor
 from loopbook.book import Book, Tell
 from loopbook.engine import ADVISORS, DELIVER_SEC, SETTLE_SEC, Driven, drive, drive_blocking
 from loopbook.entry import Draft, Entry
-from loopbook.events import Event, RunSettled
+from loopbook.events import Delivered, Event, Noticed, RunSettled
 from loopbook.judges import Judge
 from loopbook.projections import BookState
 from loopbook.settlement import MAX_CONTINUATIONS, Advice, Flow, Later, Settlement, deliver, settle
@@ -216,8 +216,32 @@ class Ledger:
         """Ask what a settlement put off; what is said then still has to hold then."""
         return await drive(self.delivering(later, session=session, idle=idle), judge, timeout)
 
+    def undelivered(self) -> tuple[Advice, ...]:
+        """The newest 16 notices of this book that no host has acknowledged, oldest first.
+
+        For a host that acknowledges what it has handed on: after a crash these may not have arrived.
+        Nothing is sent again by itself.
+        """
+        found = (next(self.entries(after=seq - 1), None) for seq in self.state.runs.undelivered)
+        return tuple(
+            _advice(entry, entry.event) for entry in found if entry and isinstance(entry.event, Noticed)
+        )
+
+    def acknowledge(self, *advice: Advice, session: str | None = None) -> None:
+        """Tell the book that these were handed to the agent; told again, nothing changes."""
+        open_ones = set(self.state.runs.undelivered)
+        told = [one for one in advice if one.seq in open_ones]
+        if told:
+            drafts = [Draft(Delivered(notice=one.seq), host_ref=f"delivered:{one.seq}") for one in told]
+            self.record(*drafts, session=session)
+
     def _by(self, session: str | None) -> str:
         return self.session if session is None else session
+
+
+def _advice(entry: Entry, event: Noticed) -> Advice:
+    """A notice as the advice it was."""
+    return Advice(event.text, event.continues, event.advisor, entry.seq, entry.unit, event.concerns)
 
 
 def _drafts(events: Iterable[Event | Draft], unit: str | None, host_ref: str | None) -> list[Draft]:

@@ -278,13 +278,18 @@ def _noticed(state: BookState, entry: Entry, event: e.Noticed) -> BookState:
     return state._replace(
         version=seq,
         todos=todos.named(state.todos, event.todos, seq),
-        runs=runs.gated(runs.noticed(state.runs, event), event.run, event.advisor),
+        runs=runs.gated(runs.noticed(state.runs, event, seq), event.run, event.advisor),
     )
 
 
 def _passed_over(state: BookState, entry: Entry, event: e.PassedOver) -> BookState:
     seq = entry.originator_version
     return state._replace(version=seq, runs=runs.passed_over(state.runs, event, seq))
+
+
+def _delivered(state: BookState, entry: Entry, event: e.Delivered) -> BookState:
+    seq = entry.originator_version
+    return state._replace(version=seq, runs=runs.delivered(state.runs, event.notice))
 
 
 def _about(state: BookState, name: str | None, then: Callable[[Subject], Subject]) -> BookState:
@@ -341,5 +346,6 @@ _HANDLERS: Mapping[type[e.Event], _Handler] = dict(
         _on(e.Judged, _judged),
         _on(e.Noticed, _noticed),
         _on(e.PassedOver, _passed_over),
+        _on(e.Delivered, _delivered),
     )
 )

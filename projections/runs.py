@@ -9,7 +9,7 @@ or a restart, asks nobody again; a failed or stale answer is no passing of the g
 from __future__ import annotations
 
 from loopbook.events import Noticed, PassedOver, Prompted, RunSettled
-from loopbook.projections.state import CONTINUED, SETTLED_RUNS, LastRun, Prompt, Runs, Settled
+from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, LastRun, Prompt, Runs, Settled
 from loopbook.run import FINAL_TEXT_CHARS, LINES, LINES_CHARS, PROMPT_CHARS, Line
 
 #: Reasons after which the same run may be asked about again.
@@ -74,8 +74,10 @@ def gated(runs: Runs, run: str | None, advisor: str) -> Runs:
     return runs
 
 
-def noticed(runs: Runs, event: Noticed) -> Runs:
-    """The runs after a notice: a continuation is spent, and the pair it was for is known."""
+def noticed(runs: Runs, event: Noticed, seq: int) -> Runs:
+    """The runs after a notice: it is to be delivered; a continuation is spent, and the pair it was for
+    is known."""
+    runs = runs._replace(undelivered=(*runs.undelivered, seq)[-UNDELIVERED:])
     if not event.continues:
         return runs
     pair = (event.key, event.trigger)
@@ -84,6 +86,11 @@ def noticed(runs: Runs, event: Noticed) -> Runs:
         before = tuple(one for one in before if one != pair)
     pairs = (*before, pair)[-CONTINUED:]
     return runs._replace(continuations=runs.continuations + 1, continued=pairs)
+
+
+def delivered(runs: Runs, notice: int) -> Runs:
+    """The runs once a host has handed a notice on."""
+    return runs._replace(undelivered=tuple(seq for seq in runs.undelivered if seq != notice))
 
 
 def passed_over(runs: Runs, event: PassedOver, seq: int) -> Runs:

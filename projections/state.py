@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 3
+FOLD_VERSION = 4
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -39,6 +39,7 @@ LEFT = 50  # children that came back, were dropped or lost
 LOST = 20
 SETTLED_RUNS = 16
 CONTINUED = 64  # (key, trigger) pairs
+UNDELIVERED = 16
 
 
 class OpenFinding(NamedTuple):
@@ -235,7 +236,8 @@ class Runs(NamedTuple):
 
     ``human`` is the last human prompt: it opens a task (counted in ``tasks``) and sets back
     ``continuations`` and ``bound`` (the seq of the first silence for that reason since, 0: none).
-    ``open`` is the seq of the prompt whose run has not settled (0: none).
+    ``open`` is the seq of the prompt whose run has not settled (0: none); ``undelivered`` holds the
+    seqs of the newest 16 notices whose delivery nobody has acknowledged.
     """
 
     prompt: Prompt | None = None
@@ -247,6 +249,7 @@ class Runs(NamedTuple):
     continuations: int = 0
     bound: int = 0
     continued: tuple[tuple[str, int], ...] = ()
+    undelivered: tuple[int, ...] = ()
 
 
 class Life(NamedTuple):

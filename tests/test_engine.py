@@ -93,7 +93,7 @@ async def _garbage() -> object:
 
 async def _stubborn() -> object:
     with anyio.CancelScope(shield=True):
-        await anyio.sleep(1.5)
+        await anyio.sleep(60)
     return None
 
 
@@ -109,7 +109,7 @@ def test_whatever_a_judge_does_settle_returns_in_time_and_keeps_the_kind(
     loop = changed()
     begun = time.monotonic()
     assert way(loop, RunSettled(run="r1"), Asked(then), 0.3) is None
-    assert time.monotonic() - begun < 1.2, "with room for a busy machine"
+    assert time.monotonic() - begun < 30, "the judge would have taken a minute"
     (silence,) = kinds(loop, PassedOver)
     assert isinstance(silence, PassedOver)
     assert (silence.reason, silence.detail) == ("judge-failed", kind)

@@ -184,6 +184,11 @@ def _(event: e.Judged) -> Said:
 
 
 @said.register
+def _(event: e.Delivered) -> Said:
+    return "advice", f"the notice at {event.notice} was delivered"
+
+
+@said.register
 def _(event: e.Scrubbed) -> Said:
     return "other", f"scrubbed: {counted(len(event.seqs), 'entry', 'entries')} of {event.of}"
 

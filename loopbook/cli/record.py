@@ -29,7 +29,7 @@ OWN = frozenset(
     {
         "loop_opened", "session_adopted", "close_declared", "loop_closed", "loop_reopened", "child_lost",
         "judged", "noticed", "passed_over", "forked", "switched", "book_chosen", "catalogued", "reserved",
-        "scrubbed",
+        "scrubbed", "delivered",
     }
 )  # fmt: skip
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="What it says.", callback=not_blank)]

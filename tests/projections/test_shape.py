@@ -10,7 +10,7 @@ from loopbook.projections import FOLD_VERSION, BookState
 
 #: The shape of the state, and the version of the fold with which it came. When this fails, raise
 #: ``FOLD_VERSION`` and set both anew.
-SHAPE, SINCE = "d99cfbcd8cf80803", 2
+SHAPE, SINCE = "b103ed5878f76412", 4
 
 
 def shape(cls: type, known: dict[str, object]) -> dict[str, object]:
