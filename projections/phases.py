@@ -127,7 +127,7 @@ def turn(work: Work, entry: Entry, plan: Plan | None, tier: Tier) -> Work:
 
 
 def _matches(need: Need, event: Event) -> bool:
-    for field, values in need.where:  # a loop, since a generator costs more than what it does here
+    for field, values in need.where:  # noqa: SIM110 - a generator costs more than what it does here
         if getattr(event, field) not in values:
             return False
     return True
