@@ -30,14 +30,34 @@ def item_of(entry: Entry, before: BookState = EMPTY) -> Item:
     """
     event = entry.event
     what, text = said(event)
-    if isinstance(event, e.TodoCompleted | e.TodoDropped) and event.todo in before.todos:
-        text += f" ({shown(before.todos[event.todo].subject, 80)})"
+    if isinstance(event, e.TodoOpened | e.TodoCompleted | e.TodoDropped | e.TodoFollowupSet):
+        text = _todo(event, before) or text
     item = Item(
         what=what, text=text, seq=entry.seq, line=entry.line, at=entry.at, by=getattr(event, "by", None)
     )
     if isinstance(event, e.Check):
         return item.model_copy(update=_check_fields(event))
     return item
+
+
+def _todo(
+    event: e.TodoOpened | e.TodoCompleted | e.TodoDropped | e.TodoFollowupSet, before: BookState
+) -> str:
+    """A todo's line by its subject, where it is known: a reader cannot tell one made-up id from another."""
+    known = before.todos.get(event.todo)
+    subject = event.subject if isinstance(event, e.TodoOpened) else known.subject if known else ""
+    if not subject.strip():
+        return ""
+    words = quoted(subject, 80)
+    match event:
+        case e.TodoOpened():
+            return f"opened: {words}" + ("" if event.followup is None else ", followed up elsewhere")
+        case e.TodoCompleted():
+            return f"completed: {words}"
+        case e.TodoDropped():
+            return f"dropped: {words}, because {quoted(event.why)}"
+        case _:
+            return f"followed up elsewhere: {words}"
 
 
 def _check_fields(check: e.Check) -> dict[str, object]:

@@ -7,9 +7,9 @@ through ``visible`` on its way to the console, and never through rich's markup.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 
 from rich.console import Console
 from rich.text import Text
@@ -33,6 +33,16 @@ STYLES: Mapping[str, str] = {
     "prompt": "bold", "phase": "cyan", "claim": "bold",
 }  # fmt: skip
 
+#: What the marks beside claims and checks say; each is explained where it occurs.
+LEGEND: Mapping[str, str] = {
+    "exit code masked": "the exit code is not the check's own, as of a pipe; what its runner printed tells",
+    "possibly stale": "a command that may have written files ran after the last pass",
+    "run not settled": "the session ends before this run has come to rest",
+    "of a part": "what was claimed is of some tests or files only",
+}
+#: Equal problems of so many lines are listed by line.
+LINES_NAMED = 5
+
 #: Columns of a line of the timeline: file line, time, what.
 _LINE, _TIME, _WHAT = 7, 8, 9
 _LABEL = 11
@@ -44,6 +54,7 @@ class Page:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._day = ""
+        self._marks: set[str] = set()
 
     def head(self, session: Session, notes: Iterable[str] = ()) -> None:
         """What was read and which book it went into."""
@@ -55,9 +66,12 @@ class Page:
             self._pair("note", note, "yellow")
 
     def timeline(self, items: Iterable[Item], left_out: int = 0) -> None:
-        """The lines of the timeline, with a mark where some were left out."""
-        self._title("timeline")
+        """The lines of the timeline, with a mark where some were left out; nothing where there are none."""
         rest = iter(items)
+        if (first := next(rest, None)) is None:
+            return
+        self._title("timeline")
+        rest = chain((first,), rest)
         for item in islice(rest, FIRST_ITEMS if left_out else None):
             self._item(item)
         if left_out:
@@ -78,6 +92,11 @@ class Page:
         if audit.problems:
             self._title("problems of the file")
             self._problems(audit.problems, audit.problems_left_out)
+        if self._marks:
+            self._title("marks")
+        for mark, meaning in LEGEND.items():
+            if mark in self._marks:
+                self._hang("  ", f"{mark}: {meaning}", "dim")
         self._title("summary")
         for label, text in summary_lines(audit):
             self._pair(label, text)
@@ -91,6 +110,8 @@ class Page:
         time = f"{at:%H:%M:%S}" if at else ""
         by = f" [{item.by}]" if item.by else ""
         stale = " (possibly stale)" if item.possibly_stale else ""
+        self._marks |= {"exit code masked"} if item.masked else set()
+        self._marks |= {"possibly stale"} if stale else set()
         prefix = Text.assemble(
             (f"{line:>{_LINE}}  {time:{_TIME}}  ", "dim"), (f"{item.what:{_WHAT}}", STYLES.get(item.what, ""))
         )
@@ -99,12 +120,18 @@ class Page:
 
     def _claim(self, claim: WeighedClaim) -> None:
         prefix = Text.assemble("  ", (f"{claim.verdict:14}", STYLES.get(claim.verdict, "")))
-        self._hang(prefix, f"{_where(claim.line)}said {quoted(claim.text, 300)}{_marks(claim)}")
+        marks = _marks(claim)
+        self._marks.update(marks)
+        said = f"said {quoted(claim.text, 300)} ({', '.join((claim.category, *marks))})"
+        self._hang(prefix, f"{_where(claim.line)}{said}")
         self._hang(" " * len(prefix), claim.reason)
 
     def _problems(self, problems: Iterable[FileProblem], left_out: int) -> None:
+        equal: dict[str, list[int | None]] = {}
         for problem in problems:
-            self._hang("  ", f"{_where(problem.line)}{problem.text}")
+            equal.setdefault(problem.text, []).append(problem.line)
+        for text, lines in equal.items():
+            self._hang("  ", f"{_places(lines)}{text}")
         if left_out:
             self._hang("  ", f"… {left_out} more left out", "dim")
 
@@ -125,7 +152,7 @@ class Page:
             self._console.print(Text.assemble(lead, line), soft_wrap=True)
 
 
-def _marks(claim: WeighedClaim) -> str:
+def _marks(claim: WeighedClaim) -> tuple[str, ...]:
     check = claim.check
     marks = (
         ("run not settled", claim.open),
@@ -134,8 +161,20 @@ def _marks(claim: WeighedClaim) -> str:
         ("exit code masked", check is not None and check.masked),
         (f"run by {check.by}" if check else "", check is not None and check.by is not None),
     )
-    said = ", ".join(words for words, holds in marks if holds)
-    return f" ({said})" if said else ""
+    return tuple(words for words, holds in marks if holds)
+
+
+def _places(lines: Sequence[int | None]) -> str:
+    """Where one problem occurs.
+
+    >>> _places([7]), _places([1, 2, 3, 4, 5, 6, 7])
+    ('line 7: ', 'lines 1, 2, 3, 4, 5 and 2 more: ')
+    """
+    if len(lines) == 1:
+        return _where(lines[0])
+    named = ", ".join(str(line) for line in lines[:LINES_NAMED])
+    more = f" and {len(lines) - LINES_NAMED} more" if len(lines) > LINES_NAMED else ""
+    return f"lines {named}{more}: "
 
 
 def _where(line: int | None) -> str:
@@ -200,7 +239,10 @@ def _runs(audit: Audit) -> str:
     words = {"end": "came to rest", "length": "cut by length", "error": "failed", "aborted": "interrupted"}
     told = _counts({words.get(stop, stop): number for stop, number in audit.summary.runs.items()})
     run = audit.open_run
-    return told if run is None else f"{told}; 1 open, {counted(run.calls, 'call')} so far"
+    if run is None:
+        return told
+    still = f"1 open, {counted(run.calls, 'call')} so far"
+    return still if told == "0" else f"{told}; {still}"
 
 
 def _checks(summary: Summary) -> str:

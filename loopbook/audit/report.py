@@ -149,7 +149,7 @@ def _phase_item(before: BookState, after: BookState, entry: Entry) -> Item | Non
 def _claim_item(claim: WeighedClaim, entry: Entry) -> Item:
     return Item(
         what="claim",
-        text=f"{claim.verdict}: {quoted(claim.text)}",
+        text=f"{claim.verdict}, {claim.category}: {quoted(claim.text)}",
         seq=claim.seq,
         line=claim.line,
         at=entry.at,

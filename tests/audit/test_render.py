@@ -35,7 +35,7 @@ def test_a_contradicted_claim_names_the_words_the_command_its_exit_and_the_lines
 
 
 def test_marks_say_that_the_run_is_open_and_what_may_be_stale() -> None:
-    assert "(run not settled, of a part, possibly stale, run by agent-1)" in written(an_audit())
+    assert "(tests, run not settled, of a part, possibly stale, run by agent-1)" in written(an_audit())
 
 
 def test_the_summary_says_counts_phase_and_verify_state() -> None:

@@ -148,7 +148,7 @@ def test_counts_are_of_all_that_happened() -> None:
 
 def test_a_completed_todo_is_named_by_its_subject() -> None:
     told = audited(TodoOpened(todo="t1", subject="write the changelog"), TodoCompleted(todo="t1"))
-    assert told.timeline[-1].text == "completed t1 (write the changelog)"
+    assert told.timeline[-1].text == 'completed: "write the changelog"'
 
 
 def test_an_event_of_a_newer_writer_is_told_by_its_type() -> None:
