@@ -3,6 +3,7 @@ PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DEV    := $(VENV)/.installed-dev
 JOBS   ?= 2
 
 .PHONY: demo test lint bench prove schemas docs clean
@@ -10,29 +11,33 @@ JOBS   ?= 2
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev --editable '.[testing]'
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $(STAMP)
+
+$(DEV): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group dev --editable '.[testing]'
+	@touch $(DEV)
 
 demo: $(STAMP)  ## audit two recorded sessions: one honest, one that claims what did not happen
 	$(BIN)/loopbook audit examples/sessions/honest.jsonl
 	$(BIN)/loopbook audit examples/sessions/false-claim.jsonl
 
-test: $(STAMP)  ## every test, the doctests among them
+test: $(DEV)  ## every test, the doctests among them
 	$(BIN)/python -m pytest -n $(JOBS) -q
 
-lint: $(STAMP)  ## format, lint, types, import direction
+lint: $(DEV)  ## format, lint, types, import direction
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP)  ## ratios against a reference in the same run
+bench: $(DEV)  ## ratios against a reference in the same run
 	$(BIN)/python -m bench
 
-prove: $(STAMP)  ## the same proofs at larger sizes
+prove: $(DEV)  ## the same proofs at larger sizes
 	LOOPBOOK_PROVE=1 $(BIN)/python -m pytest -q -m "prove or not prove" tests
 
-schemas docs: $(STAMP)  ## write what is generated from the code: JSON Schemas, kinds and commands
+schemas docs: $(DEV)  ## write what is generated from the code: JSON Schemas, kinds and commands
 	$(BIN)/python scripts/generate.py
 
 clean:

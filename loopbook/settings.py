@@ -177,6 +177,19 @@ def load_settings(
     return settled.settings()
 
 
+def settings_files(
+    project: Path | None = None, environ: Mapping[str, str] | None = None, *, platform: str = sys.platform
+) -> tuple[tuple[str, Path, bool], ...]:
+    """The files that ``load_settings`` looks for: whose, where, and whether it is there."""
+    env = os.environ if environ is None else environ
+    user = config_folder(env, platform) / USER_FILE
+    found = project_file(project)
+    files = [("user", user, user.is_file())]
+    if project is not None:
+        files.append(("project", found or project.resolve() / PROJECT_FILE, found is not None))
+    return tuple(files)
+
+
 class _Settled:
     """The values as they stand after the layers taken so far."""
 

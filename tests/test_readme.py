@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from itertools import takewhile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from loopbook.cli import main
 from loopbook.cli.exits import EXIT_CODES
+from loopbook.settings import SETTINGS, config_folder, data_folder, load_settings
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,14 +52,65 @@ def test_the_embed_example_prints_what_stands_under_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     [example], [printed] = blocks("python"), blocks("text")
-    exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out == printed
+    for _ in range(2):  # whoever tries it tries it twice
+        exec(compile(example, "README.md", "exec"), {})
+        assert capsys.readouterr().out == printed
 
 
 def test_the_exit_codes_are_those_of_the_program() -> None:
     table = README.partition("| exit code | meaning |\n")[2].splitlines()[1:]
     rows = [line.strip("| ").split(" | ", 1) for line in takewhile(lambda line: line.startswith("|"), table)]
     assert rows == [[str(row.code), row.meaning] for row in EXIT_CODES]
+
+
+def test_the_table_of_settings_is_that_of_the_program() -> None:
+    table = README.partition("| key | meaning | variable | may a project set it |\n")[2].splitlines()[1:]
+    rows = [line[2:-2].split(" | ") for line in takewhile(lambda line: line.startswith("|"), table)]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        [
+            f"`{name}`",
+            row.meaning,
+            f"`{row.variable}`" if row.variable else "",
+            "only stricter" if row.stricter else "no",
+        ]
+        for name, row in SETTINGS.items()
+    ]
+
+
+def test_the_settings_file_shown_is_one(tmp_path: Path) -> None:
+    [example] = blocks("toml")
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    file = config_folder(home, "linux") / "settings.toml"
+    file.parent.mkdir()
+    file.write_text(example, encoding="utf-8")
+    assert set(tomllib.loads(example)) < set(SETTINGS)
+    settings = load_settings(environ=home, platform="linux")
+    assert [check.command for check in settings.checks] == ["./verify-all"]
+    assert settings.kinds_dir == tmp_path / "kinds"
+
+
+@pytest.mark.parametrize(
+    ("platform", "row"), [("linux", "| Linux |"), ("darwin", "| macOS |"), ("win32", "| Windows |")]
+)
+def test_the_places_of_settings_and_store_are_those_of_the_program(platform: str, row: str) -> None:
+    [line] = [line for line in README.splitlines() if line.startswith(row)]
+    environ = {"HOME": "~", "APPDATA": "%APPDATA%", "LOCALAPPDATA": "%LOCALAPPDATA%"}
+    for path in (
+        config_folder(environ, platform) / "settings.toml",
+        data_folder(environ, platform) / "books.db",
+    ):
+        shown = path.as_posix().replace("/", "\\") if platform == "win32" else path.as_posix()
+        assert f"`{shown}`" in line
+
+
+def test_the_demo_installs_the_package_alone_and_the_rest_has_a_stamp_of_its_own() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    rules = dict(re.findall(r"^(\S[^:=\n]*): *([^\n#]*?) *(?:#.*)?$", makefile, re.MULTILINE))
+    assert rules["demo"] == "$(STAMP)"
+    assert {rules[name] for name in ("test", "lint", "bench", "prove", "schemas docs")} == {"$(DEV)"}
+    recipe = makefile.partition("$(STAMP): pyproject.toml")[2].partition("\n\n")[0]
+    assert "--group" not in recipe
+    assert ".venv*/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 def test_a_sample_that_is_not_what_is_printed_is_seen() -> None:

@@ -21,11 +21,13 @@ def show(
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show every setting with its value and where it comes from."""
-    from loopbook.settings import SETTINGS, load_settings
+    """Show every setting with its value and where it comes from, then the files that were looked for."""
+    from loopbook.settings import SETTINGS, load_settings, settings_files
     from loopbook.store import without_password
 
-    settings = load_settings(project or Path.cwd(), arguments={"store": store})
+    folder = project or Path.cwd()
+    settings = load_settings(folder, arguments={"store": store})
+    files = settings_files(folder)
     values = {
         "store": without_password(settings.store),
         "kinds_dir": None if settings.kinds_dir is None else str(settings.kinds_dir),
@@ -36,14 +38,20 @@ def show(
         ],
     }
     if as_json:
-        say_json(
-            {"settings": {name: {"value": values[name], "from": settings.origins[name]} for name in SETTINGS}}
-        )
+        said = {name: {"value": values[name], "from": settings.origins[name]} for name in SETTINGS}
+        told = [{"whose": whose, "path": str(path), "there": there} for whose, path, there in files]
+        say_json({"settings": said, "files": told})
         return
     rows = [
         (name, _shown(values[name]), settings.origins[name], row.meaning) for name, row in SETTINGS.items()
     ]
-    say_rows(("setting", "value", "from", "what it is"), rows)
+    say_rows(("setting", "value", "from", "what it is"), [*rows, *map(_file, files)])
+
+
+def _file(found: tuple[str, Path, bool]) -> tuple[str, str, str, str]:
+    whose, path, there = found
+    word = "read" if there else "not there"
+    return f"({whose} file)", str(path), word, f"the {whose}'s settings"
 
 
 def _shown(value: object) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 
 import pytest
 
 from loopbook.cli.exits import FOUND, USAGE
+from loopbook.settings import config_folder
 from tests.cli.conftest import Cli
 from tests.conftest import ROOT
 
@@ -122,6 +124,8 @@ def test_settings_name_the_origin_of_every_value(cli: Cli) -> None:
         "kinds_dir": ["-", "default"],
         "review_tier": ["full", str(cli.folder / ".loopbook.toml")],
         "checks": ["-", "default"],
+        "(user file)": [str(config_folder(os.environ) / "settings.toml"), "not there"],
+        "(project file)": [str(cli.folder / ".loopbook.toml"), "read"],
     }
     assert "argument" in cli.ok("settings", "show", "--store", "x.db")
 
@@ -132,6 +136,10 @@ def test_settings_as_json(cli: Cli) -> None:
     (config / "settings.toml").write_text('[[checks]]\nfolder = "~/w"\ncommand = "./v"\nscope = "build"\n')
     told = json.loads(cli.ok("settings", "show", "--json"))
     assert told["version"] == 1
+    assert [(file["whose"], file["there"]) for file in told["files"]] == [
+        ("user", sys.platform == "linux"),
+        ("project", False),
+    ]
     if sys.platform == "linux":
         check = {"folder": str((cli.folder / "w").resolve()), "command": "./v", "scope": "build"}
         assert told["settings"]["checks"] == {"value": [check], "from": str(config / "settings.toml")}
