@@ -77,3 +77,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'loopbook' has no attribute {name!r}")
     where = "loopbook.loop" if name in ("Books", "Loop") else "loopbook.events"
     return getattr(import_module(where), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

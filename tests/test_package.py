@@ -26,6 +26,15 @@ def test_every_event_is_a_name_of_the_package() -> None:
         assert getattr(loopbook, name) is getattr(home, name)
 
 
+def test_every_name_is_shown_to_who_asks_what_there_is_before_it_is_used() -> None:
+    program = (
+        "import sys, loopbook; print(set(loopbook.__all__) <= set(dir(loopbook)),"
+        " 'loopbook.events' in sys.modules, '__version__' in dir(loopbook))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["True", "False", "True"]
+
+
 @pytest.mark.parametrize("name", ["Field", "BaseModel", "BY_TYPE", "Nothing", "loop_"])
 def test_what_the_modules_themselves_import_is_no_name_of_the_package(name: str) -> None:
     with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
