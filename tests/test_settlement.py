@@ -202,6 +202,7 @@ def test_another_process_that_was_first_ends_the_flow_in_silence() -> None:
     table.thinking = [partial(_first, table)]
     assert table.settle("r1").advice is None
     assert len(table.of(e.Noticed)) == len(table.of(e.Judged)) == 1
+    assert not table.of(e.PassedOver), "the run has been decided, and nothing is said of that"
 
 
 @pytest.mark.parametrize("event", [e.Prompted(prompt="p", text="x"), e.RunSettled(run="r2")])
@@ -216,8 +217,20 @@ def test_a_loop_that_is_closed_while_the_judge_thinks_hears_nothing() -> None:
     table = Table()
     table.change()
     table.thinking = [lambda: table.add(e.LoopClosed(outcome="over_concerns"))]
-    assert table.settle().advice is None
+    assert table.settle(advisors=(Plain("p", "ask"), SecondThought())).advice is None
     assert types(table)[-1] == "loop_closed"
+
+
+def test_a_silent_unit_lets_the_settle_go_on_to_the_next_and_one_that_spoke_does_not() -> None:
+    table = Table()
+    table.units("a", "b", "c")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    table.change("b")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "c")
+    advice = table.settle().advice
+    assert advice is not None
+    assert advice.unit == "b"
+    assert [packet.unit for packet in table.asked] == ["a", "b"]
 
 
 # --- whose turn it is ----------------------------------------------------------------------------------
