@@ -78,10 +78,12 @@ def say_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def _draw(head: Sequence[str], rows: Iterable[list[str]]) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*head, box=None, header_style="bold", pad_edge=False)
+    # What is too long is folded, not cut: half a path names nothing.
+    columns = (Column(name, overflow="fold") for name in head)
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         table.add_row(*map(Text, row))
     console(sys.stdout).print(table)

@@ -130,6 +130,13 @@ def test_settings_name_the_origin_of_every_value(cli: Cli) -> None:
     assert "argument" in cli.ok("settings", "show", "--store", "x.db")
 
 
+def test_on_a_terminal_no_path_is_cut(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+    assert "…" not in cli.ok("settings", "show")
+
+
 def test_settings_as_json(cli: Cli) -> None:
     config = cli.folder / ".config" / "loopbook"
     config.mkdir(parents=True)
