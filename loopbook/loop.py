@@ -324,6 +324,7 @@ class Loop(Ledger):
         *,
         judge: Judge | None = None,
         timeout: float = SETTLE_SEC,
+        advisors: Sequence[Advisor] = ADVISORS,
         session: str | None = None,
     ) -> CloseAnswer:
         """Declare the loop done, in the words of ``claim``, and have that judged.
@@ -332,7 +333,8 @@ class Loop(Ledger):
         missing). Otherwise it stays open, the answer says why, and ``close_anyway`` closes it. Raises
         ``LoopClosed`` for a loop that is closed already.
         """
-        return await drive(self.closing(claim, judge=judge is not None, session=session), judge, timeout)
+        flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
+        return await drive(flow, judge, timeout)
 
     def close_blocking(
         self,
@@ -340,6 +342,7 @@ class Loop(Ledger):
         *,
         judge: Judge | None = None,
         timeout: float = SETTLE_SEC,
+        advisors: Sequence[Advisor] = ADVISORS,
         session: str | None = None,
     ) -> CloseAnswer:
         """``close`` where there is no event loop.
@@ -348,7 +351,7 @@ class Loop(Ledger):
         >>> loop.close_blocking("tidied").missing
         ('nothing changed yet',)
         """
-        flow = self.closing(claim, judge=judge is not None, session=session)
+        flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
         return drive_blocking(flow, judge, timeout)
 
     def close_anyway(self, session: str | None = None) -> Self:

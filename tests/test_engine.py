@@ -13,6 +13,7 @@ import anyio
 import pytest
 from anyio import to_thread
 
+from loopbook.advisors.second_thought import SecondThought, Thresholds
 from loopbook.engine import Driven
 from loopbook.errors import LoopClosed
 from loopbook.events import Change, Check, Delivered, Event, Judged, Noticed, PassedOver, RunSettled, Watch
@@ -207,6 +208,12 @@ def test_a_close_is_declared_judged_and_answered() -> None:
     with pytest.raises(LoopClosed):
         loop.close_blocking("done")
     assert loop.settle_blocking(RunSettled(run="r9"), judge=Scripted([CONTENT])) is None
+
+
+def test_a_close_is_judged_by_the_advisors_that_are_given() -> None:
+    strict = SecondThought(thresholds=Thresholds(done=0.95))
+    answer = changed().close_blocking("done", judge=Scripted([CONTENT]), advisors=(strict,))
+    assert answer.concerns == ("not-done",)
 
 
 def test_a_sessions_own_book_takes_its_runs_and_has_no_loop() -> None:
