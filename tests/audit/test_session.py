@@ -322,9 +322,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=30)
 @given(st.binary(max_size=300))
-def test_any_bytes_get_an_answer(folder: Path, data: bytes) -> None:
+def test_any_bytes_after_a_record_get_an_answer(folder: Path, data: bytes) -> None:
     path = folder / "any.jsonl"
-    path.write_bytes(data)
+    path.write_bytes(b'{"type":"user"}\n' + data)
     assert audit_session(path).summary.claims["contradicted"] == 0
 
 

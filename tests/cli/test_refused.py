@@ -147,6 +147,8 @@ def test_a_folder_is_no_store(cli: Cli) -> None:
 
 
 def test_without_the_postgresql_driver_the_extra_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("psycopg", "loopbook.store.postgres"))]:
+        monkeypatch.delitem(sys.modules, name)  # another test may have needed it
     for name in ("psycopg", "psycopg_pool"):
         monkeypatch.setitem(sys.modules, name, None)
     line = cli.error(STORE, "loop", "list", "--store", "postgresql://me:pw@localhost/books")
