@@ -125,15 +125,22 @@ def _language() -> tree_sitter.Language:
     return tree_sitter.Language(tree_sitter_bash.language())
 
 
+#: Bytes of characters beyond ASCII, each as one that means nothing in a word. The grammar's scanner
+#: looks code points up in a table of 256, so that an emoji behind a brace can end the process.
+_ASCII = bytes(byte if byte < 0x80 else ord("%") for byte in range(256))
+
+
 def _tree(data: bytes) -> tree_sitter.Node | None:
     """The grammar's tree, or ``None`` when the parser takes too many steps.
 
+    It is the tree of the same bytes without what is beyond ASCII: all places are those of ``data``.
     A parser belongs to one thread and costs a microsecond, so each call makes its own.
     """
     steps = iter(range(MAX_STEPS))
+    plain = data.translate(_ASCII)
 
     def chunk(offset: int, _point: object) -> bytes:
-        return data[offset : offset + 16_384]
+        return plain[offset : offset + 16_384]
 
     def enough(_offset: int, _error: bool) -> bool:
         return next(steps, None) is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 
@@ -225,6 +228,22 @@ def test_absurd_input_is_read_in_bounds_and_never_raises(line: str) -> None:
 )
 def test_what_the_grammar_cannot_read_is_broken(line: str) -> None:
     assert parse(line).broken
+
+
+def test_an_emoji_behind_a_brace_does_not_end_the_process() -> None:
+    """The grammar's scanner reads beyond its tables there: it must never see what is not ASCII."""
+    code = (
+        "from loopbook.evidence.shell import parse\n"
+        "for emoji in (0x1F600, 0x88400, 0x10FFFF):\n"
+        "    for line in ('\\x1e{%c.', 'echo {%c', '${%c}', '[[ a =~ %c ]]', '%c\\x1e{%c'):\n"
+        "        parse(line.replace('%c', chr(emoji)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_words_beyond_ascii_come_back_as_they_were() -> None:
+    assert parse("echo 'ünïcode' 😀 > größe.txt").commands[0].words == ("echo", "ünïcode", "😀")
 
 
 @given(noise)
