@@ -28,7 +28,7 @@ EXIT_CODES: tuple[ExitCode, ...] = (
     ExitCode(
         USAGE, "the caller's mistake: option, id, event, settings or scenario file; nothing was written"
     ),
-    ExitCode(STORE, "a store or file cannot be opened, read or written"),
+    ExitCode(STORE, "a store or file cannot be opened, read or written, or is no session"),
     ExitCode(BUG, "a fault of loopbook itself"),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C"),
     ExitCode(PIPE, "nobody reads the output any more"),
