@@ -160,28 +160,21 @@ def test_a_task_follows_the_same_way(book: Book) -> None:
 
 def test_a_task_that_follows_can_be_cancelled_and_does_not_stop_the_others(book: Book) -> None:
     book.append(A, OPENED, after=0)
-    ticks = 0
 
     async def follow() -> None:
         async for _ in book.follow_async(A):
             pass
 
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await anyio.sleep(0.01)
-            ticks += 1
-
     async def both() -> None:
-        with anyio.move_on_after(0.4):
-            async with anyio.create_task_group() as group:
-                group.start_soon(tick)
-                for _ in range(50):  # more than the threads that anyio lends to all
-                    group.start_soon(follow)
+        async with anyio.create_task_group() as group:
+            for _ in range(50):  # more than the threads that anyio lends to all
+                group.start_soon(follow)
+            for _ in range(10):
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
 
     began = time.monotonic()
     anyio.run(both)
-    assert ticks > 10
     assert time.monotonic() - began < LONG
 
 

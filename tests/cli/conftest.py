@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -120,3 +121,11 @@ def busy(cli: Cli, stores: Path) -> Cli:
     """The same, with a todo ``t1``, a unit ``a`` and a child ``c1`` in the open loop."""
     shutil.copy(stores / "busy.db", cli.store)
     return cli
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Programs started here hear Ctrl-C, also where the tests are a job in the background: that is deaf."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

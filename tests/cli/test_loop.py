@@ -113,6 +113,7 @@ def test_a_log_is_followed_until_nothing_comes(loop: Cli) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_followed_log_says_what_is_new_at_once_and_ends_with_ctrl_c(loop: Cli) -> None:
     argv = [sys.executable, "-c", "import sys; from loopbook.cli import main; sys.exit(main())"]
     argv += ["loop", "log", "--loop", "fix-1", "--follow", "--after", "1"]

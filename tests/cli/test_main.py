@@ -289,6 +289,7 @@ def test_a_giant_mistake_is_still_one_short_line(loop: Cli) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_real_ctrl_c_ends_with_one_line_and_nothing_written(loop: Cli) -> None:
     process = subprocess.Popen(
         [*PROGRAM, "loop", "record", "--json", "-"],
