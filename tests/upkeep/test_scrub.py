@@ -70,8 +70,8 @@ def test_every_field_of_every_event_is_known_to_be_text_or_none() -> None:
         "aside", "background", "calls_total", "continues", "cost_usd", "deletions", "editor_empty", "exit",
         "exit_code", "grace", "grace_seconds", "idle", "input_tokens", "insertions", "interactive", "judged",
         "latency_ms", "line", "masked", "notice", "ok", "on", "output_chars", "output_tokens", "ran",
-        "read_to", "seq", "seqs", "subagent", "timeout_sec", "trigger", "v", "version", "writes", "at", "prev",
-        "session", "sum",
+        "read_to", "seq", "seqs", "subagent", "timeout_sec", "trigger", "v", "version", "writes", "at",
+        "prev", "session", "sum",
     }  # fmt: skip
     assert not texts & (WORDS | NAMES | WITHIN)
     assert FIELDS - numbers - {"host_ref"} <= texts | WORDS | NAMES | WITHIN, (
