@@ -57,7 +57,7 @@ def test_a_reservation_is_saved_with_what_it_reserves(book: Book) -> None:
     (entry,) = book.record(A, todo("t", "r"))
     for what, key in (("host_ref", "r"), ("todo", "t")):
         (kept,) = book.entries(reservation(A, what, key))  # type: ignore[arg-type]  # one of the words
-        assert kept.event == Reserved(what=what, stream=A, seq=entry.seq)  # type: ignore[arg-type]  # as above
+        assert kept.event == Reserved(what=what, stream=A, seq=entry.seq)
         assert (kept.at, kept.session) == (entry.at, entry.session)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from loopbook.events import Check
 from loopbook.evidence.calls import CallResult, ToolCall
 from loopbook.evidence.extract import EMPTY, observe
 from loopbook.evidence.outcomes import DEFAULT
 from loopbook.evidence.redaction import Redactor
 from loopbook.evidence.shell import parse
 from loopbook.evidence.stash import set_aside
+from loopbook.run import ToolKind
 
 FAILED = "=== 1 failed, 2 passed in 0.12s ==="
 
@@ -20,10 +22,10 @@ def ends(*steps: tuple[str, str, int]) -> list[str]:
     for at, (command, text, code) in enumerate(steps):
         tool = "Edit" if command == "edit" else "Bash"
         given = {"file_path": "a.py"} if command == "edit" else {"command": command}
-        kind = "edit" if command == "edit" else "command"
+        kind: ToolKind = "edit" if command == "edit" else "command"
         result = CallResult("error" if code else "ok", text, code)
         memory, seen = observe(memory, ToolCall(f"c{at}", tool, kind, given, result), DEFAULT, Redactor())
-        found += [draft.event.outcome for draft in seen.drafts if draft.event.type == "check"]
+        found += [draft.event.outcome for draft in seen.drafts if isinstance(draft.event, Check)]
     return found
 
 
