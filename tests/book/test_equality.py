@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import pairwise
@@ -17,8 +18,11 @@ from loopbook.entry import Draft, Entry
 from loopbook.errors import InvalidEvent, Refused
 from loopbook.events import Forked, SessionAdopted
 from loopbook.projections import fold
+from loopbook.upkeep.importing import import_lines
+from loopbook.upkeep.transfer import everything, write
 from tests.book.drafts import OPENED, A, clock
 from tests.conftest import PROVE
+from tests.postgres import Postgres
 from tests.store.worker import STATE, Process, processes
 from tests.strategies_events import histories
 
@@ -112,8 +116,17 @@ def test_another_process_folds_the_same_fork_from_our_snapshot(elsewhere: Proces
     holds_for()
 
 
-def agree(urls: list[str], head: list[Draft], at: int, tail: list[Draft]) -> None:
-    """The same history in several stores: the same rows to the last byte, and the same states."""
+def exported(book: Book) -> bytes:
+    out = io.BytesIO()
+    assert write(everything(book), out).damaged == ()
+    return out.getvalue()
+
+
+def agree(urls: list[str], copies: list[str], head: list[Draft], at: int, tail: list[Draft]) -> None:
+    """The same history in several stores: the same rows to the last byte, and the same states.
+
+    So in the copies too, each brought in from the export of one of the stores.
+    """
     with ExitStack() as stack:
         books = [stack.enter_context(Book(url, clock=clock)) for url in urls]
         for book in books:
@@ -121,10 +134,16 @@ def agree(urls: list[str], head: list[Draft], at: int, tail: list[Draft]) -> Non
             record(book, A, head)
             book.fork(A, min(at, book.head(A)[0]), B)
             record(book, B, tail)
+        first = books[0]
+        whole = exported(first)
+        assert all(exported(book) == whole for book in books)
+        brought = [stack.enter_context(Book(url, clock=clock)) for url in copies]
+        for book, copy in zip(books, brought, strict=True):
+            assert import_lines(copy, io.BytesIO(exported(book))).problems == ()
+            assert exported(copy) == whole
+        for book in (*books, *brought):
             with_snapshot_at(book, B, min(at, book.head(B)[0]))
-        first, *others = books
-        for stream in (A, B):
-            for book in others:
+            for stream in (A, B):
                 assert [*book.entries(stream)] == [*first.entries(stream)]
                 assert book.state(stream) == first.state(stream) == fold(first.entries(stream))
 
@@ -135,7 +154,20 @@ def test_two_kinds_of_store_hold_the_same_book(tmp_path: Path) -> None:
     @settings(max_examples=200 if PROVE else 15)
     @given(histories(), st.integers(1, 30), histories(12))
     def holds_for(head: list[Draft], at: int, tail: list[Draft]) -> None:
-        agree(["memory:", f"sqlite:///{tmp_path}/{next(numbers)}.db"], head, at, tail)
+        file = f"sqlite:///{tmp_path}/{next(numbers)}"
+        agree(["memory:", f"{file}.db"], [f"{file}-copy.db", "memory:"], head, at, tail)
+
+    holds_for()
+
+
+def test_a_file_and_a_server_hold_the_same_book(postgres: Postgres, tmp_path: Path) -> None:
+    numbers = iter(range(10**6))
+
+    @settings(max_examples=100 if PROVE else 8)
+    @given(histories(), st.integers(1, 30), histories(12))
+    def holds_for(head: list[Draft], at: int, tail: list[Draft]) -> None:
+        file = f"sqlite:///{tmp_path}/{next(numbers)}"
+        agree([f"{file}.db", postgres.schema()], [postgres.schema(), f"{file}-copy.db"], head, at, tail)
 
     holds_for()
 
