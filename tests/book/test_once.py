@@ -56,8 +56,8 @@ def test_any_host_ref_is_reserved(book: Book, ref: str) -> None:
 def test_a_reservation_is_saved_with_what_it_reserves(book: Book) -> None:
     (entry,) = book.record(A, todo("t", "r"))
     for what, key in (("host_ref", "r"), ("todo", "t")):
-        (kept,) = book.entries(reservation(A, what, key))  # type: ignore[arg-type]  # one of the words
-        assert kept.event == Reserved(what=what, stream=A, seq=entry.seq)
+        (kept,) = book.entries(reservation(A, what, key))
+        assert kept.event == Reserved(what=what, stream=A, seq=entry.seq)  # type: ignore[arg-type]  # one of the words
         assert (kept.at, kept.session) == (entry.at, entry.session)
 
 

@@ -18,7 +18,7 @@ FAILED = "=== 1 failed, 2 passed in 0.12s ==="
 
 def ends(*steps: tuple[str, str, int]) -> list[str]:
     """How the checks of these commands ended, each given as command, output and exit code."""
-    memory, found = EMPTY, []
+    memory, found = EMPTY, list[str]()
     for at, (command, text, code) in enumerate(steps):
         tool = "Edit" if command == "edit" else "Bash"
         given = {"file_path": "a.py"} if command == "edit" else {"command": command}
