@@ -6,9 +6,10 @@ anything is stored. Nobody holds a lock while writing.
 
 *Appending is one attempt* at one version: admit, encode and fold each event in turn, then save all
 rows at once, with what they reserve and what the catalogue and other streams must say. The primary
-key refuses the save if any version of any row is taken. Then it is seen why: the stream has grown
-(``Stale``, or another attempt), a key was used before, or another stream has grown (another
-attempt). No read is needed where nobody else writes.
+key refuses the save if any version of any row is taken, and the store if the row before is gone.
+Then it is seen why: the stream has grown (``Stale``, or another attempt) or was forgotten
+(``Stale``, ``NoSuchLoop``), a key was used before, or another stream has grown (another attempt).
+No read is needed where nobody else writes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from loopbook.book.reading import Place, Reader, following, with_snapshot
 from loopbook.book.snapshots import Stand
 from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
 from loopbook.entry import Draft, Entry, encode_and_read, encode_reserved, shares_unit, sum_in, utc
-from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, Refused, Stale
+from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
 from loopbook.events import BY_TYPE, Event, Forked
 from loopbook.evidence.redaction import Redactor
 from loopbook.projections.admission import admit
@@ -124,7 +125,7 @@ class Book(Reader):
 
         Drafts whose host_ref the stream has are skipped. Raises ``Refused`` or ``InvalidEvent``
         for the first draft that cannot be taken, unless ``tell`` is there to be told of each:
-        then the others go on.
+        then the others go on. ``NoSuchLoop`` where the stream was forgotten meanwhile.
         """
         if len(drafts) > 1:  # many are asked about at once; one is simply tried
             self._look_over(drafts)
@@ -208,6 +209,10 @@ class Book(Reader):
             return place
         if asked.after is not None:
             raise Stale(asked.stream, asked.after)
+        if place.version and not newer.version:
+            raise NoSuchLoop(
+                f"{asked.stream} was forgotten meanwhile; nothing was written; see: loopbook loop list"
+            )
         return newer
 
     def _goes_on(self, asked: _Asked, place: Place) -> bool:

@@ -12,7 +12,7 @@ from uuid import UUID
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter
+from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, missing, stood_on
 
 
 class MemoryRecorder(POPOApplicationRecorder):
@@ -26,13 +26,22 @@ class MemoryRecorder(POPOApplicationRecorder):
         self.commits = 0
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken."""
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or missing."""
+        rows = cast("Sequence[Row]", stored_events)
         with self._database_lock:
-            self._insert_events(stored_events)
-            for stream, version, _topic, _state in cast("Sequence[Row]", stored_events):
+            for stream, version in stood_on(rows).items():
+                if version not in self._stored_events_index.get(stream, {}):
+                    raise missing(stream, version)
+            self._put(rows)
+        return None
+
+    def _put(self, rows: Sequence[Row]) -> None:
+        """Store all rows or none, whatever stands before them."""
+        with self._database_lock:
+            self._insert_events(cast("Sequence[StoredEvent]", rows))
+            for stream, version, _topic, _state in rows:
                 insort(self._versions[stream], version)
             self._tell()
-        return None
 
     def _tell(self) -> None:
         self.commits += 1
@@ -100,7 +109,7 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def load(self, rows: Iterable[Row]) -> None:
         """Store all rows or none."""
-        self.insert_events(cast("list[StoredEvent]", list(rows)))
+        self._put(list(rows))
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
@@ -118,7 +127,7 @@ class MemoryRecorder(POPOApplicationRecorder):
             for row in rows:
                 if row.originator_version not in self._stored_events_index.get(row.originator_id, {}):
                     raise IntegrityError(f"{row.originator_id} seq {row.originator_version} is not there")
-            self.insert_events(cast("Sequence[StoredEvent]", added))
+            self._put(added)
             self.delete(gone)
             for row in rows:
                 place = self._stored_events_index[row.originator_id][row.originator_version]

@@ -9,7 +9,10 @@ take a save that was kept, its answer lost, for somebody else's: here it is trie
 conflict is looked at, whether the rows that stand there are the very bytes that were sent.
 
 Rows are written in the order of their keys, so that two writers never wait for each other in a
-circle. Names are kept in the collation "C": their order is that of their code points, as elsewhere.
+circle. An append looks for the row before its own in the same statement, and who removes streams
+first locks the table against appends: so none goes on from a row that is just being removed.
+
+Names are kept in the collation "C": their order is that of their code points, as elsewhere.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from psycopg.errors import UniqueViolation
 from psycopg.sql import SQL, Composed, Identifier
 
 from loopbook.errors import StoreUnavailable
-from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, past
+from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, missing, past, stood_on
 from loopbook.store.server import Connection, Listener, Server, look, prepare
 from loopbook.store.urls import StoreURL
 
@@ -39,7 +42,10 @@ _SHAPE = (
 #: Rows as four arrays, which travel and are read faster than as many parameters.
 _ROWS = "unnest(%s::text[], %s::bigint[], %s::text[], %b::bytea[]) AS r(id, version, topic, state)"
 _STATEMENTS = {
-    "insert": "WITH said AS MATERIALIZED (SELECT pg_notify({channel}, ''))"
+    "insert": "WITH said AS MATERIALIZED (SELECT pg_notify({channel}, '') WHERE"
+    # A subquery of its own for each is never made into a join that passes over the table.
+    " (SELECT count((SELECT 1 FROM {events} t WHERE t.originator_id=b.id AND t.originator_version=b.version))"
+    " FROM unnest(%s::text[], %s::bigint[]) AS b(id, version)) = %s)"
     " INSERT INTO {events} (originator_id, originator_version, topic, state)"
     f" SELECT r.id, r.version, r.topic, r.state FROM said, {_ROWS}",
     "same": f"SELECT count(*) FROM {_ROWS} JOIN {{events}} t ON (t.originator_id, t.originator_version)"
@@ -62,6 +68,7 @@ _STATEMENTS = {
     "snapshot": "SELECT originator_id, originator_version, topic, state FROM {snapshots}"
     " WHERE originator_id=%s AND originator_version<=%s ORDER BY originator_version DESC LIMIT 1",
     "copy": "COPY {events} (originator_id, originator_version, topic, state) FROM STDIN (FORMAT BINARY)",
+    "lock": "LOCK TABLE {events} IN SHARE ROW EXCLUSIVE MODE",
     "vacuum": "VACUUM (FULL, ANALYZE) {events}, {snapshots}",
     "facts": "SELECT (SELECT count(*) FROM (SELECT DISTINCT originator_id FROM {events}) names),"
     " pg_total_relation_size(%(events)s) + pg_total_relation_size(%(snapshots)s),"
@@ -123,19 +130,22 @@ class PostgresRecorder(PostgresApplicationRecorder):
         )
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken.
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or missing.
 
         After a lost answer it is tried again: what was kept is found, byte for byte, and is no conflict.
         """
         rows = cast("list[Row]", sorted(cast("Sequence[Row]", stored_events)))
+        before = stood_on(rows)
         columns = _columns(rows)
+        asked = [[*before], [*before.values()], len(before), *columns]
         tried = 0
 
         def insert(connection: Connection) -> None:
             nonlocal tried
             tried += 1
             try:
-                connection.execute(self._sql["insert"], columns)
+                if not connection.execute(self._sql["insert"], asked).rowcount:
+                    raise missing(*next(iter(before.items())))
             except UniqueViolation:
                 if tried == 1 or connection.execute(self._sql["same"], columns).fetchone() != (len(rows),):
                     raise
@@ -220,16 +230,23 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
     def delete(self, streams: Collection[str]) -> None:
         """Remove all rows of these streams, their snapshots too; all at once or nothing."""
-        self._change(lambda connection: self._remove(connection, streams, "events", "snapshots"))
+
+        def work(connection: Connection) -> None:
+            connection.execute(self._sql["lock"])
+            self._remove(connection, streams, "events", "snapshots")
+
+        self._change(work)
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
 
         def work(connection: Connection) -> None:
+            if gone:
+                connection.execute(self._sql["lock"])
             if connection.execute(self._sql["update"], _columns(rows)).rowcount != len(rows):
                 raise IntegrityError("a row to be replaced is not there")
             self._remove(connection, gone, "events", "snapshots")
-            connection.execute(self._sql["insert"], _columns(sorted(added)))
+            connection.execute(self._sql["insert"], [[], [], 0, *_columns(sorted(added))])
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, "snapshots")
 
         self._change(work)

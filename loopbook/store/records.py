@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, cast
 
 from eventsourcing.application import Application
 from eventsourcing.domain import DomainEventProtocol
-from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
+from eventsourcing.persistence import IntegrityError, JSONTranscoder, Mapper, StoredEvent
 from eventsourcing.utils import Environment, EnvType
 
 from loopbook.entry import Entry, decode, encode
@@ -102,7 +102,11 @@ class Recorder(Protocol):
     """
 
     def insert_events(self, stored_events: Sequence[StoredEvent], /) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken."""
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken.
+
+        So too where a stream would go on from a row that is not there (see ``stood_on``): it was
+        forgotten since its writer looked.
+        """
 
     def select_events(
         self,
@@ -141,7 +145,7 @@ class Recorder(Protocol):
         """
 
     def load(self, rows: Iterable[Row]) -> None:
-        """Store all rows or none, as ``insert_events``, but made one by one while they are stored."""
+        """Store all rows or none, made one by one while they are stored; only versions are looked at."""
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries.
@@ -180,6 +184,33 @@ def past(prefix: str) -> str | None:
         return None
     after = ord(kept[-1]) + 1
     return kept[:-1] + chr(0xE000 if after == 0xD800 else after)  # a text has no surrogates
+
+
+def stood_on(rows: Iterable[Row]) -> dict[str, int]:
+    """The row before the first one of each stream: its version by stream.
+
+    None for a stream that begins with version 1 or as a fork, whose row before is its parent's.
+
+    >>> stood_on([Row("a", 3, "task", b""), Row("a", 4, "task", b""), Row("b", 1, "task", b"")])
+    {'a': 2}
+    >>> stood_on([Row("b", 3, "forked", b""), Row("b", 4, "task", b"")])
+    {}
+    """
+    first: dict[str, Row] = {}
+    for row in rows:
+        known = first.setdefault(row.originator_id, row)
+        if row.originator_version < known.originator_version:
+            first[row.originator_id] = row
+    return {
+        stream: row.originator_version - 1
+        for stream, row in first.items()
+        if row.originator_version > 1 and row.topic != "forked"
+    }
+
+
+def missing(stream: str, version: int) -> IntegrityError:
+    """The refusal of rows whose stream would go on from a row that is not there."""
+    return IntegrityError(f"{stream} seq {version} is not there, so nothing can follow it")
 
 
 class EntryMapper(Mapper[str]):

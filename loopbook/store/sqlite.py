@@ -27,7 +27,7 @@ from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.files import prepare, told
-from loopbook.store.records import Facts, Row, Size, Stored, Waiter, past
+from loopbook.store.records import Facts, Row, Size, Stored, Waiter, missing, past, stood_on
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
@@ -51,9 +51,18 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         return [*super().construct_create_table_statements(), snapshots]
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken."""
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or missing."""
         rows = cast("Sequence[Row]", stored_events)
-        self._write(lambda connection: connection.executemany(self.insert_events_statement, rows))
+        before = stood_on(rows)
+        there = f"SELECT 1 FROM {self.events_table_name} WHERE originator_id=? AND originator_version=?"
+
+        def work(connection: sqlite3.Connection) -> None:
+            for place in before.items():
+                if connection.execute(there, place).fetchone() is None:
+                    raise missing(*place)
+            connection.executemany(self.insert_events_statement, rows)
+
+        self._write(work)
         return None
 
     def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import cast
@@ -19,6 +20,7 @@ from loopbook.errors import (
     InvalidEvent,
     LoopbookError,
     LoopClosed,
+    NoSuchLoop,
     Refused,
     Stale,
     UnknownTodo,
@@ -34,7 +36,9 @@ from loopbook.events import (
 )  # fmt: skip
 from loopbook.events import LoopClosed as Closed
 from loopbook.evidence.redaction import Redactor
-from tests.book.drafts import NOON, A, clock, everything, todo
+from loopbook.upkeep.forget import forget
+from loopbook.upkeep.fsck import fsck
+from tests.book.drafts import NOON, OPENED, A, clock, everything, todo
 from tests.conftest import PROVE
 from tests.strategies_events import (
     events,
@@ -194,3 +198,24 @@ def test_two_books_fill_one_catalogue(book: Book, other: Book) -> None:
     for n in range(6):
         (book, other)[n % 2].append(f"loop:l{n}", Draft(LoopOpened(kind="fix", intent="i")), after=0)
     assert [entry.seq for entry in book.entries(CATALOGUE)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_nothing_is_appended_to_what_another_process_forgot(book: Book) -> None:
+    """Nor left behind: the state of before is at hand, the rows are not."""
+    drafts = (Draft(Task(text="x"), host_ref="r"), todo("t", "s"), Draft(Closed(outcome="met")))
+    for draft in drafts:
+        book.append(A, OPENED, Draft(Task(text="one")), after=0)
+        known = book.place(A)
+        with ExitStack() as stack:
+            other = book if book.url == "memory:" else stack.enter_context(Book(book.url, clock=clock))
+            forget(other, "a", now=NOON)
+        before = everything(book)
+        book._places[A] = known
+        with pytest.raises(Stale):
+            book.append(A, draft, after=2)
+        book._places[A] = known
+        with pytest.raises(NoSuchLoop, match="loop:a was forgotten meanwhile; nothing was written"):
+            book.record(A, draft)
+        assert everything(book) == before
+        assert fsck(book).findings == ()
+        assert book.state(A).version == 0

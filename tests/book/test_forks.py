@@ -51,7 +51,7 @@ def task(text: str) -> Draft:
 def put(book: Book, *entries: Entry) -> None:
     """Rows that no book would write."""
     rows = [book._records.codec.row(entry) for entry in entries]
-    book._records.rows.insert_events(rows)  # type: ignore[arg-type]  # our rows
+    book._records.rows.load(rows)
 
 
 def seqs(book: Book, stream: str, after: int = 0) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple, cast
 
 import pytest
@@ -121,6 +122,51 @@ def test_a_save_is_whole_or_nothing_and_says_when_a_version_is_taken(rows: Recor
     assert [one.originator_version for one in stream_of(rows, "a")] == [1, 2]
 
 
+def test_nothing_goes_on_from_a_row_that_is_not_there(rows: Recorder) -> None:
+    """Unless it is a fork, whose row before is another stream's; whatever order the rows are given in."""
+    insert(rows, row("a", 1), row("a", 2), row("c", 1))
+    insert(rows, row("f", 6, topic="forked"), row("f", 7), row("b", 2), row("b", 1))
+    before = everything(rows)
+    for refused in (
+        [row("a", 4)],
+        [row("a", 5), row("a", 4)],
+        [row("none", 2)],
+        [row("f", 9)],
+        [row("g", 3), row("g", 4, topic="forked")],
+        [row("c", 2), row("a", 3), row("none", 2), row("new", 1)],
+    ):
+        with pytest.raises(IntegrityError, match="is not there"):
+            insert(rows, *refused)
+        assert everything(rows) == before
+    insert(rows, row("a", 4), row("c", 2), row("a", 3), row("f", 8))
+    rows.delete(["a"])
+    rows.replace([], [], ["c"])
+    for name, version in (("a", 5), ("c", 3)):
+        with pytest.raises(IntegrityError, match="is not there"):
+            insert(rows, row(name, version))
+    assert rows.streams() == ["b", "f"]
+
+
+def test_who_appends_while_a_stream_is_removed_leaves_nothing_behind(rows: Recorder) -> None:
+    """Whichever comes first: the row goes with its stream, or is refused."""
+
+    def write() -> None:
+        with suppress(IntegrityError):
+            for version in range(2, 10_000):
+                insert(rows, row("a", version))
+
+    removals: list[Callable[[], None]] = [lambda: rows.delete(["a"]), lambda: rows.replace([], [], ["a"])]
+    for remove in removals * 5:
+        insert(rows, row("a", 1))
+        writer = threading.Thread(target=write)
+        writer.start()
+        while len(rows.select_events("a", limit=4)) < 4:
+            pass
+        remove()
+        writer.join()
+        assert everything(rows) == []
+
+
 class Bounds(NamedTuple):
     """What is asked of a stream."""
 
@@ -144,7 +190,7 @@ BOUNDS = st.builds(
 def test_select_keeps_its_bounds(many: Recorder, versions: set[int], asked: list[Bounds]) -> None:
     """Whatever versions there are: a fork begins where its parent was left, and damage leaves gaps."""
     many.delete(["a"])
-    insert(many, *(row("a", version) for version in versions))
+    many.load(row("a", version) for version in versions)
     for gt, lte, desc, limit in asked:
         read = cast("Sequence[Row]", many.select_events("a", gt=gt, lte=lte, desc=desc, limit=limit))
         within = [v for v in versions if (gt is None or v > gt) and (lte is None or v <= lte)]
@@ -180,7 +226,7 @@ def test_many_rows_of_many_streams_in_one_save(rows: Recorder) -> None:
 
 
 def test_streams_are_listed_by_code_point_page_by_page(rows: Recorder) -> None:
-    insert(rows, *(row(name, version) for name in NAMES[1:] for version in (3, 4)))
+    rows.load(row(name, version) for name in NAMES[1:] for version in (3, 4))
     names = sorted(NAMES[1:])
     assert rows.streams() == names
     for limit in (1, 4, 100):
