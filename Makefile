@@ -1,5 +1,6 @@
 # Everything a person or CI runs. Each target makes the virtual environment it needs.
-PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3 2>/dev/null))
+# The first that runs: a version manager's shim may be there for a version that is not.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
