@@ -8,6 +8,7 @@ input of its own, so that no cache answers.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -23,10 +24,17 @@ ROUNDS = 6
 
 
 def spent(work: Callable[[], object]) -> float:
-    """The seconds of this process's own time that a work takes."""
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
+    """The seconds of this process's own time that a work takes.
+
+    Without the garbage collector: what it takes grows with what other tests have left behind.
+    """
+    gc.disable()
+    try:
+        begun = time.process_time()
+        work()
+        return time.process_time() - begun
+    finally:
+        gc.enable()
 
 
 def assert_linear(make: Callable[[int], T], work: Callable[[T], object], size: int) -> None:
