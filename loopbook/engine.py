@@ -3,8 +3,9 @@
 Theory. ``Driven`` is a flow over one stream of a book. It makes the appends and stops at each ``Ask``;
 whoever has an answer gives it, and it goes on. The two drivers are that and a judge, within one
 deadline for everything that is asked. A judge that fails, hangs or raises is a ``Failure`` with its
-kind; nothing of that reaches the caller. What is cancelled while it asks leaves the run in the book,
-undecided, and the next settle of it decides.
+kind; nothing of that reaches the caller. It thinks in a task, or thread, of its own, so that one that
+does not let itself be cancelled is left behind. What is cancelled while it asks leaves the run in
+the book, undecided, and the next settle of it decides.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from threading import Thread
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -26,13 +27,19 @@ from loopbook.judges import Judge
 from loopbook.projections import BookState
 from loopbook.settlement import Append, Ask, Flow, Heard, Written
 
+if TYPE_CHECKING:
+    from asyncio import Task
+
 #: How long one settle may ask, and how long what was put off, in seconds.
 SETTLE_SEC = 8.0
 DELIVER_SEC = 90.0
-#: How much longer a thread is waited for whose judge does not let itself be cancelled, in seconds.
+#: How much longer a judge is waited for once it was cancelled, in seconds.
 GRACE_SEC = 0.1
 #: The advisors, in the order in which they speak.
 ADVISORS: tuple[Advisor, ...] = (SecondThought(),)
+
+#: Judges that were cancelled and have not ended: an event loop keeps no task alive by itself.
+_LEFT_BEHIND: set[Task[Answer | Failure]] = set()
 
 T = TypeVar("T")
 
@@ -137,17 +144,40 @@ async def answered(judge: Judge | None, packet: Packet, left: float) -> Answer |
         return Failure("no-judge")
     if left <= 0:
         return Failure("deadline", "no time was left to ask")
-    got: object = None
+    import asyncio  # noqa: PLC0415 - whoever waits for a judge has it, and nobody else pays for it
+
     try:
-        with anyio.move_on_after(left) as scope:
-            got = await judge.ask(packet, left)
-    except Exception as wrong:  # noqa: BLE001 - a judge is anybody's code, and may not end a settle
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # trio: it knows no task that could be left behind
+        with anyio.move_on_after(left):
+            return await _said(judge, packet, left)
+        return _too_late(left)
+    task = loop.create_task(_said(judge, packet, left))
+    try:
+        await asyncio.wait({task}, timeout=left)
+    finally:
+        in_time = task.done()
+        if not in_time:
+            task.cancel()
+            _LEFT_BEHIND.add(task)
+            task.add_done_callback(_LEFT_BEHIND.discard)
+    if in_time:
+        return Failure("error", "CancelledError") if task.cancelled() else task.result()
+    await asyncio.wait({task}, timeout=GRACE_SEC)
+    return _too_late(left)
+
+
+async def _said(judge: Judge, packet: Packet, left: float) -> Answer | Failure:
+    """What a judge says; a judge is anybody's code, and may not end a settle."""
+    try:
+        got: object = await judge.ask(packet, left)
+    except (Exception, SystemExit) as wrong:  # noqa: BLE001 - whatever it raises is a failure
         return Failure("error", type(wrong).__name__)
-    if scope.cancelled_caught:
-        return Failure("timeout", f"no answer within {left:.1f} s")
-    if isinstance(got, Answer | Failure):
-        return got
-    return Failure("garbage", type(got).__name__)
+    return got if isinstance(got, Answer | Failure) else Failure("garbage", type(got).__name__)
+
+
+def _too_late(left: float) -> Failure:
+    return Failure("timeout", f"no answer within {left:.1f} s")
 
 
 def _answered_in_thread(judge: Judge | None, packet: Packet, left: float) -> Answer | Failure:
