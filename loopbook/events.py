@@ -360,6 +360,8 @@ class Judged(Event):
     """A judge answered. ``read_to`` is the seq it read up to; the envelope's unit is the subject.
 
     Times are milliseconds, cost US dollars; ``versions`` are those of policy, state, questions and code.
+    ``asked`` counts the answers it took (two where the first was stale); tokens and cost are of all of
+    them, the rest is the last one's.
     """
 
     type: Literal["judged"] = "judged"
@@ -376,6 +378,7 @@ class Judged(Event):
     model_answered: str | None = None
     request_id: str | None = None
     latency_ms: float | None = None
+    asked: int = Field(default=1, ge=1)
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
@@ -403,13 +406,21 @@ class Noticed(Event):
 
 
 class PassedOver(Event):
-    """An advisor did not speak, and why: silence is part of the audit."""
+    """An advisor did not speak, and why: silence is part of the audit.
+
+    An answer that came to nothing (it was stale, or had lost what mattered) has cost all the same: then
+    ``asked`` is how many there were, and tokens and US dollars are theirs.
+    """
 
     type: Literal["passed_over"] = "passed_over"
     advisor: str
     run: str | None = None
     reason: str
     detail: str | None = None
+    asked: int = Field(default=0, ge=0)
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
 
 
 class Delivered(Event):

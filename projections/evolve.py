@@ -18,7 +18,17 @@ from typing import TypeVar, cast
 from loopbook import events as e
 from loopbook.entry import Entry
 from loopbook.errors import VersionGap
-from loopbook.projections import children, friction, notices, phases, runs, todos, units, verification
+from loopbook.projections import (
+    children,
+    friction,
+    notices,
+    phases,
+    runs,
+    spending,
+    todos,
+    units,
+    verification,
+)
 from loopbook.projections.state import (
     DIFF_CHARS,
     EMPTY,
@@ -137,7 +147,7 @@ def _child_reported(state: BookState, entry: Entry, event: e.ChildReported) -> B
 
 def _with_evidence(state: BookState, entry: Entry, event: e.Event, unit: str | None) -> BookState:
     """The whole book's machine takes every piece of evidence, a unit's its own; the subject hears of it."""
-    _, life, work, loop, known, units_added, open_todos, living, notes, run = state
+    _, life, work, loop, known, units_added, open_todos, living, notes, run, spent = state
     seq, several = entry.originator_version, units_added > 1
     plan, tier = phases.plan_of(life.definition), life.review_tier
     work = phases.turn(work, entry, None if several else plan, tier)
@@ -149,7 +159,7 @@ def _with_evidence(state: BookState, entry: Entry, event: e.Event, unit: str | N
         after = phases.turn(own.work, entry, plan, tier)
         about = _heard_of(own.about, event, seq, unit)
         known = {**known, unit: own._replace(work=after, about=about)}
-    return BookState(seq, life, work, loop, known, units_added, open_todos, living, notes, run)
+    return BookState(seq, life, work, loop, known, units_added, open_todos, living, notes, run, spent)
 
 
 #: What a piece of evidence is kept as in one word: its outcome, tier or summary.
@@ -266,7 +276,7 @@ def _judged(state: BookState, entry: Entry, event: e.Judged) -> BookState:
         life = life._replace(claim=None, declared=0)
     state = _about(state, entry.unit, lambda about: notices.judged(about, event, seq))
     passed = runs.gated(state.runs, event.run, event.advisor)
-    return state._replace(version=seq, life=life, runs=passed)
+    return state._replace(version=seq, life=life, runs=passed, spent=spending.spent(state.spent, event))
 
 
 def _noticed(state: BookState, entry: Entry, event: e.Noticed) -> BookState:
@@ -284,7 +294,8 @@ def _noticed(state: BookState, entry: Entry, event: e.Noticed) -> BookState:
 
 def _passed_over(state: BookState, entry: Entry, event: e.PassedOver) -> BookState:
     seq = entry.originator_version
-    return state._replace(version=seq, runs=runs.passed_over(state.runs, event, seq))
+    passed = runs.passed_over(state.runs, event, seq)
+    return state._replace(version=seq, runs=passed, spent=spending.spent(state.spent, event))
 
 
 def _delivered(state: BookState, entry: Entry, event: e.Delivered) -> BookState:

@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 4
+FOLD_VERSION = 5
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -269,6 +269,17 @@ class Life(NamedTuple):
     outcome: Literal["met", "over_concerns", "unjudged"] | None = None
 
 
+class Spent(NamedTuple):
+    """What the answers of judges took: how many there were, tokens and US dollars as far as they are
+    known, and of how many answers the cost is not (``unpriced``)."""
+
+    answers: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+
 class BookState(NamedTuple):
     """The state of a book at ``version``: the fold of its first ``version`` entries."""
 
@@ -282,6 +293,7 @@ class BookState(NamedTuple):
     children: Children = Children()
     notes: Notes = Notes()
     runs: Runs = Runs()
+    spent: Spent = Spent()
 
 
 #: The state of a book with no entry.

@@ -10,9 +10,9 @@ script) speaks in these words, and they are what a book keeps of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -110,11 +110,82 @@ class Answer(NamedTuple):
     cost_usd: float | None = None
 
 
+#: Why there is no answer: every kind that a book holds, and what it tells. A server's own words are
+#: never kept. Docs, drivers and tests read this table; a kind that is not in it becomes ``error``.
+FAILURES: Mapping[str, str] = {
+    "no-judge": "there is nobody to ask",
+    "no-key": "the server needs a key, and there is none, or its file may be read by others",
+    "refused-url": "the address is none that may be asked: not a URL, plain http to another machine",
+    "cap": "the judgments of this book have cost what they may",
+    "circuit-open": "the server refused the key before; it is not asked again with this key",
+    "unaskable": "the questions do not fit what the server takes, even with the state cut down",
+    "deadline": "no time was left to ask, or to ask again",
+    "timeout": "asked, and no whole answer came in time",
+    "connect": "no connection, or it ended before an answer began",
+    "tls": "no connection that can be trusted: certificate or protocol",
+    "cut-off": "the connection ended inside the answer",
+    "too-large": "the answer was larger than any answer is; the rest was not read",
+    "garbage": "what came is no answer to what was asked",
+    "http-redirect": "3xx: redirects are not followed, a key would go with them",
+    "http-invalid": "400, 422: the server calls the request wrong",
+    "http-auth": "401, 403: the key is wrong or missing",
+    "http-payment": "402: no credit is left",
+    "http-not-found": "404, 405, 410, 501: no such route or model there",
+    "http-too-large": "413, or the server says that the state is too long",
+    "http-busy": "408, 425, 429, 503, 529: too many requests, or overloaded",
+    "http-server": "any other 5xx: the server or a gateway failed",
+    "http-other": "any other status that is no answer",
+    "error": "the judge itself failed, or gave a kind of failure that is not in this table",
+}
+
+
 class Failure(NamedTuple):
-    """There is no answer. ``kind`` is one word (``timeout``, ``refused``, ...), ``detail`` may say more."""
+    """There is no answer. ``kind`` is a word of ``FAILURES``; ``detail`` may say more to a person, and
+    is not kept."""
 
     kind: str
     detail: str = ""
+
+
+def known(answer: Answer | Failure) -> Answer | Failure:
+    """The same, with a kind of failure that is in the table.
+
+    >>> known(Failure("wedged")), known(Failure("timeout"))
+    (Failure(kind='error', detail='wedged'), Failure(kind='timeout', detail=''))
+    """
+    if isinstance(answer, Failure) and answer.kind not in FAILURES:
+        return Failure("error", answer.kind)
+    return answer
+
+
+class Cost(NamedTuple):
+    """What answers took: tokens, and US dollars; ``None`` where that of one of them is not known."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+def cost_of(answers: Sequence[Answer]) -> Cost:
+    """What all of them took together, those that came to nothing among them.
+
+    >>> one = Answer({}, input_tokens=300, cost_usd=0.25)
+    >>> cost_of([one, one])
+    Cost(input_tokens=600, output_tokens=None, cost_usd=0.5)
+    """
+    return Cost(
+        _total([one.input_tokens for one in answers]),
+        _total([one.output_tokens for one in answers]),
+        _total([one.cost_usd for one in answers]),
+    )
+
+
+_N = TypeVar("_N", int, float)
+
+
+def _total(numbers: Sequence[_N | None]) -> _N | None:
+    known_ones = [number for number in numbers if number is not None]
+    return sum(known_ones) if known_ones and len(known_ones) == len(numbers) else None
 
 
 def answer_from(questions: Mapping[str, Question], plain: Mapping[str, object]) -> Answer:

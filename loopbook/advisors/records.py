@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
-from loopbook.advisors.asking import Answer, Packet, to_json
+from loopbook.advisors.asking import Answer, Packet, cost_of, to_json
 from loopbook.advisors.shape import Advisor, PassOver, Say, Silence, Sort
 from loopbook.entry import Draft
 from loopbook.events import Judged, Noticed, PassedOver
 
 
-def judged(advisor: Advisor, run: str | None, packet: Packet, answer: Answer, read_to: int) -> Draft:
-    """A judgment, with what it takes to decide it again: ``read_to`` is the version it held at."""
+def judged(advisor: Advisor, run: str | None, packet: Packet, heard: Sequence[Answer], read_to: int) -> Draft:
+    """A judgment, with what it takes to decide it again: ``read_to`` is the version it held at.
+
+    ``heard`` are the answers it took: the last one is the judgment, those before it were stale.
+    """
+    answer = heard[-1]
     thresholds, versions = advisor.policy()
     event = Judged(
         advisor=advisor.name,
@@ -27,9 +32,8 @@ def judged(advisor: Advisor, run: str | None, packet: Packet, answer: Answer, re
         model_answered=answer.model_answered,
         request_id=answer.request_id,
         latency_ms=answer.latency_ms,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        cost_usd=answer.cost_usd,
+        asked=len(heard),
+        **cost_of(heard)._asdict(),
     )
     return Draft(event, unit=packet.unit)
 
@@ -52,7 +56,16 @@ def noticed(advisor: Advisor, run: str | None, say: Say, judgment: int | None) -
     return Draft(event, unit=say.unit)
 
 
-def passed_over(advisor: Advisor, run: str | None, why: PassOver | Silence) -> Draft:
-    """A silence and its reason."""
-    event = PassedOver(advisor=advisor.name, run=run, reason=why.reason, detail=why.detail)
+def passed_over(
+    advisor: Advisor, run: str | None, why: PassOver | Silence, heard: Sequence[Answer] = ()
+) -> Draft:
+    """A silence and its reason; ``heard`` are the answers that came to nothing."""
+    event = PassedOver(
+        advisor=advisor.name,
+        run=run,
+        reason=why.reason,
+        detail=why.detail,
+        asked=len(heard),
+        **cost_of(heard)._asdict(),
+    )
     return Draft(event, unit=why.unit)

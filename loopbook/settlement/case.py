@@ -7,6 +7,7 @@ are of one append.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from loopbook.advisors import records
@@ -77,22 +78,25 @@ class Plan(NamedTuple):
     goes_on: bool = False
 
 
+class Asked(NamedTuple):
+    """What was last asked, and what came of it; ``heard`` are all answers there were, stale ones too."""
+
+    packet: Packet | None
+    answer: Answer | Failure | None
+    heard: Sequence[Answer] = ()
+
+
 def plan_of(
-    case: Case,
-    advisor: Advisor,
-    state: BookState,
-    answered: tuple[Packet | None, Answer | Failure | None],
-    verdict: Decision | PassOver | AskPacket,
+    case: Case, advisor: Advisor, state: BookState, asked: Asked, verdict: Decision | PassOver | AskPacket
 ) -> Plan:
     """The entries of a verdict; judgment and what came of it are of one append."""
     if isinstance(verdict, AskPacket):  # the state has moved under the answer once too often
         verdict = PassOver("stale", unit=verdict.packet.unit)
     if isinstance(verdict, PassOver):
-        return Plan((records.passed_over(advisor, case.run, verdict),), verdict)
-    packet, answer = answered
+        return Plan((records.passed_over(advisor, case.run, verdict, asked.heard),), verdict)
     head: tuple[Draft, ...] = ()
-    if verdict.judged and packet is not None and isinstance(answer, Answer):
-        head = (records.judged(advisor, case.run, packet, answer, state.version),)
+    if verdict.judged and asked.packet is not None and isinstance(asked.answer, Answer):
+        head = (records.judged(advisor, case.run, asked.packet, asked.heard, state.version),)
     wanted = verdict.outcome
     says, beside = held(case, advisor, state, wanted) if isinstance(wanted, Say) else (wanted, False)
     if isinstance(says, Say):
@@ -100,7 +104,7 @@ def plan_of(
         if beside:
             drafts += (records.passed_over(advisor, case.run, Silence(BOUND, unit=says.unit)),)
     else:
-        drafts = (*head, records.passed_over(advisor, case.run, says))
+        drafts = (*head, records.passed_over(advisor, case.run, says, () if head else asked.heard))
         if says.closes:
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None

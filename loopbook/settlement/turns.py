@@ -7,7 +7,7 @@ from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Decision, Gate, PassOver, Silence
 from loopbook.entry import Draft
 from loopbook.projections import BookState
-from loopbook.settlement.case import Case, plan_of, said
+from loopbook.settlement.case import Asked, Case, plan_of, said
 from loopbook.settlement.steps import ASKS, Append, Ask, Flow, Heard, Later, Written
 
 
@@ -80,6 +80,7 @@ def _decide(
     packet: Packet | None = None
     answer: Answer | Failure | None = None
     asks = 0
+    heard: list[Answer] = []
     verdict: Verdict = (
         gate if isinstance(gate, AskPacket) else _look(case, advisor, state, None, None, first=first)
     )
@@ -88,8 +89,9 @@ def _decide(
             packet, asks = verdict.packet, asks + 1
             case.note(advisor, "asked", Silence("", unit=packet.unit))
             answer, state, _ = yield from heard_from(case, advisor, packet)
+            heard += [answer] if isinstance(answer, Answer) else []
         else:
-            plan = plan_of(case, advisor, state, (packet, answer), verdict)
+            plan = plan_of(case, advisor, state, Asked(packet, answer, heard), verdict)
             before = state.version
             state, taken = yield from append(plan.drafts, state)
             if taken:
@@ -148,9 +150,9 @@ def observe(case: Case, advisor: Advisor, packet: Packet) -> Flow[None]:
             why = Silence("judge-failed", answer.kind, packet.unit)
             draft = records.passed_over(advisor, case.run, why)
         elif same:
-            draft = records.judged(advisor, case.run, packet, answer, state.version)
+            draft = records.judged(advisor, case.run, packet, (answer,), state.version)
         else:
-            draft = records.passed_over(advisor, case.run, why)
+            draft = records.passed_over(advisor, case.run, why, (answer,))
         state, taken = yield from append((draft,), state)
         if taken:
             judged = same and isinstance(answer, Answer)

@@ -1,0 +1,37 @@
+"""What asking has cost: the running total of a book, folded from its judgments and silences.
+
+Theory. An answer costs whether or not anything came of it, so a stale one counts as a judgment does.
+What is not known is counted, never guessed: ``unpriced`` answers have a cost that nobody told. A book
+may come from anywhere, so a number that no server could have meant is not known either.
+"""
+
+from __future__ import annotations
+
+from loopbook.events import Judged, PassedOver
+from loopbook.projections.state import Spent
+
+#: More than this in one entry is no count of tokens, dollars or answers.
+MOST = 10**12
+
+
+def spent(before: Spent, event: Judged | PassedOver) -> Spent:
+    """The total with one more entry.
+
+    >>> spent(Spent(), Judged(advisor="a", read_to=1, input_tokens=300, cost_usd=0.25))
+    Spent(answers=1, input_tokens=300, output_tokens=0, cost_usd=0.25, unpriced=0)
+    """
+    answers = int(_counted(event.asked) or 0)
+    if not answers:
+        return before
+    cost = _counted(event.cost_usd)
+    return Spent(
+        before.answers + answers,
+        before.input_tokens + int(_counted(event.input_tokens) or 0),
+        before.output_tokens + int(_counted(event.output_tokens) or 0),
+        before.cost_usd + (cost or 0.0),
+        before.unpriced + (answers if cost is None else 0),
+    )
+
+
+def _counted(number: float | None) -> float | None:
+    return number if number is not None and 0 <= number <= MOST else None
