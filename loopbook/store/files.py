@@ -128,8 +128,10 @@ def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> int:
         "PRAGMA user_version",
         "PRAGMA page_count",
         "SELECT count(*) FROM sqlite_master",
+        "SELECT count(*) FROM sqlite_master WHERE name='stored_events'",
+        "SELECT count(*) FROM sqlite_master WHERE name='stored_snapshots'",
     )
-    mark, schema, pages, tables = (connection.execute(one).fetchone()[0] for one in ask)
+    mark, schema, pages, tables, events, snapshots = (connection.execute(one).fetchone()[0] for one in ask)
     if mark == APPLICATION_ID and schema > SCHEMA:
         raise NewerStore(
             f"{path} has schema {schema}, and this loopbook knows up to {SCHEMA};"
@@ -140,9 +142,16 @@ def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> int:
         raise ForeignStore(
             f"{path} is there and is no loopbook store; it was left as it is; name another file"
         )
+    if mark == APPLICATION_ID and not events:
+        raise ForeignStore(
+            f"{path} bears the mark of a loopbook store and has no table of entries;"
+            " it was left as it is; restore a copy of it"
+        )
     if begin == "BEGIN":
         connection.execute("COMMIT")
-    return int(schema) if mark == APPLICATION_ID else 0
+    if mark != APPLICATION_ID:
+        return 0
+    return max(int(schema), 1) if snapshots else 1  # which is what a store without snapshots is
 
 
 _WRITABLE = "make file and folder writable, or name another store"

@@ -135,7 +135,9 @@ class MemoryRecorder(POPOApplicationRecorder):
             self.snapshots_delete({row.originator_id for row in (*rows, *added)})
 
     def vacuum(self) -> None:
-        """Nothing: what was removed is gone."""
+        """Snapshots go; what was removed is gone."""
+        with self._database_lock:
+            self._snapshots.clear()
 
     def snapshot_put(self, row: Row) -> None:
         """Keep a snapshot, in place of one of the same stream and version."""

@@ -69,7 +69,12 @@ _STATEMENTS = {
     " WHERE originator_id=%s AND originator_version<=%s ORDER BY originator_version DESC LIMIT 1",
     "copy": "COPY {events} (originator_id, originator_version, topic, state) FROM STDIN (FORMAT BINARY)",
     "lock": "LOCK TABLE {events} IN SHARE ROW EXCLUSIVE MODE",
+    "clear": "DELETE FROM {snapshots}",
     "vacuum": "VACUUM (FULL, ANALYZE) {events}, {snapshots}",
+    "foreign": "SELECT format('TRIGGER %%I ON %%s', tgname, tgrelid::regclass) AS name FROM pg_trigger"
+    " WHERE NOT tgisinternal AND tgrelid IN (to_regclass(%(events)s), to_regclass(%(snapshots)s))"
+    " UNION ALL SELECT format('RULE %%I ON %%s', rulename, ev_class::regclass) FROM pg_rewrite"
+    " WHERE ev_class IN (to_regclass(%(events)s), to_regclass(%(snapshots)s)) ORDER BY name",
     "facts": "SELECT (SELECT count(*) FROM (SELECT DISTINCT originator_id FROM {events}) names),"
     " pg_total_relation_size(%(events)s) + pg_total_relation_size(%(snapshots)s),"
     " current_setting('transaction_read_only')::bool, has_table_privilege(%(events)s, 'INSERT')",
@@ -245,8 +250,8 @@ class PostgresRecorder(PostgresApplicationRecorder):
                 connection.execute(self._sql["lock"])
             if connection.execute(self._sql["update"], _columns(rows)).rowcount != len(rows):
                 raise IntegrityError("a row to be replaced is not there")
-            self._remove(connection, gone, "events", "snapshots")
             connection.execute(self._sql["insert"], [[], [], 0, *_columns(sorted(added))])
+            self._remove(connection, gone, "events", "snapshots")
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, "snapshots")
 
         self._change(work)
@@ -278,7 +283,11 @@ class PostgresRecorder(PostgresApplicationRecorder):
             connection.close()
 
     def vacuum(self) -> None:
-        """Write both tables anew without what was removed; the server's own log forgets in its time."""
+        """Write both tables anew without snapshots and what was removed.
+
+        The server's own log forgets in its time.
+        """
+        self._run(lambda connection: connection.execute(self._sql["clear"]), writes=True)
         self._run(lambda connection: connection.execute(self._sql["vacuum"]))
 
     def snapshot_put(self, row: Row) -> None:
@@ -304,7 +313,8 @@ class PostgresRecorder(PostgresApplicationRecorder):
         tables = {key: f'"{self.server.schema}"."{name}"' for key, name in names.items()}
         ((streams, size, read_only, may),) = self._ask(self._sql["facts"], tables)
         refusal = "the server is read-only" if read_only else "" if may else "this user may not write"
-        return Facts(SCHEMA, cast("int", streams), cast("int", size), refusal)
+        foreign = tuple(str(name) for (name,) in self._ask(self._sql["foreign"], tables))
+        return Facts(SCHEMA, cast("int", streams), cast("int", size), refusal, foreign)
 
     def _ask(
         self, statement: Composed, parameters: Sequence[object] | Mapping[str, object]

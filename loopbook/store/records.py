@@ -72,13 +72,15 @@ class Facts(NamedTuple):
     """What a store says of itself.
 
     ``bytes`` is all it takes on disk (in memory: its rows); ``refusal`` why nothing can be written
-    now, "" where all is well.
+    now, "" where all is well. ``foreign`` is what no loopbook made and what may change what is
+    written, in the words in which SQL drops it: ``TRIGGER "t"``.
     """
 
     schema: int
     streams: int
     bytes: int
     refusal: str = ""
+    foreign: tuple[str, ...] = ()
 
 
 class Waiter(Protocol):
@@ -141,7 +143,9 @@ class Recorder(Protocol):
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing.
 
         The snapshots of all streams concerned go with it. The library's ``IntegrityError`` where
-        there is nothing to replace, or a version to be added is taken. Only upkeep does this.
+        there is nothing to replace, or a version to be added is taken. Rows are added before streams
+        are removed: one that is added to a stream to be removed says where that must end. Only
+        upkeep does this.
         """
 
     def load(self, rows: Iterable[Row]) -> None:
@@ -155,7 +159,10 @@ class Recorder(Protocol):
         """
 
     def vacuum(self) -> None:
-        """Give back the space of what was removed, so that its bytes are nowhere any more."""
+        """Give back the space of what was removed, so that its bytes are nowhere any more.
+
+        Snapshots go too, sound or not: whoever reads a long book makes a new one.
+        """
 
     def snapshot_put(self, row: Row) -> None:
         """Keep a snapshot, in place of one of the same stream and version."""

@@ -229,8 +229,15 @@ def look(server: Server, tables: Sequence[str]) -> int:
 def _make(connection: Connection, server: Server, tables: Sequence[str], create: Sequence[Composed]) -> None:
     connection.execute(SQL("SET LOCAL lock_timeout={}").format(MAKING * 1000))
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [APPLICATION_ID])
-    if _recognise(connection, server, tables) == SCHEMA:
+    known = _recognise(connection, server, tables)
+    if known == SCHEMA:
         return  # another process came first
+    entries = f'"{server.schema}"."{tables[0]}"'
+    if known and connection.execute("SELECT to_regclass(%s)", [entries]).fetchone() == (None,):
+        raise ForeignStore(
+            f"{server.name} bears the mark of a loopbook store and has no table of entries;"
+            " it was left as it is; restore a copy of it"
+        )
     schema = Identifier(server.schema)
     # IF NOT EXISTS asks for the right to create even where there is nothing to do.
     if connection.execute("SELECT to_regnamespace(%s)", [f'"{server.schema}"']).fetchone() == (None,):
@@ -279,7 +286,7 @@ def _recognise(connection: Connection, server: Server, tables: Sequence[str]) ->
             f"{server.name} has schema {schema[0]}, and this loopbook knows up to {SCHEMA};"
             " the database was left as it is; upgrade loopbook to open it"
         )
-    return schema[0]
+    return schema[0] if all(there) else 1  # which is what a store without snapshots is
 
 
 class Listener:

@@ -197,8 +197,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             places = [(topic, state, stream, version) for stream, version, topic, state in rows]
             if rows and connection.executemany(statement, places).rowcount != len(rows):
                 raise IntegrityError("a row to be replaced is not there")
-            self._remove(connection, gone, self.events_table_name, SNAPSHOTS)
             connection.executemany(self.insert_events_statement, added)
+            self._remove(connection, gone, self.events_table_name, SNAPSHOTS)
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, SNAPSHOTS)
 
         self._write(work)
@@ -211,13 +211,14 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             )
 
     def vacuum(self) -> None:
-        """Write the file anew without what was removed, and empty the write-ahead log.
+        """Write the file anew without snapshots and what was removed, and empty the write-ahead log.
 
         Raises ``StoreUnavailable`` where somebody reads from the log all the while.
         """
         with self.connections.writer:
             connection = self.connections.lend()
             try:
+                connection.execute(f"DELETE FROM {SNAPSHOTS}")
                 connection.execute("VACUUM")
                 (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             except sqlite3.Error as wrong:
@@ -258,7 +259,13 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             self._write(lambda _: None)
         except StoreUnavailable as wrong:
             refusal = str(wrong)
-        return Facts(cast("int", schema), cast("int", streams), size, refusal)
+        return Facts(cast("int", schema), cast("int", streams), size, refusal, self._foreign())
+
+    def _foreign(self) -> tuple[str, ...]:
+        found = self._ask("SELECT upper(type), name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'", ())
+        ours = {self.events_table_name, SNAPSHOTS}
+        strange = sorted((str(sort), str(name)) for sort, name in found if name not in ours)
+        return tuple(f"{sort} {_quoted(name)}" for sort, name in strange)
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""
@@ -304,6 +311,10 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         except sqlite3.Error:
             pass  # something else is wrong, and the caller has its name
         return None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _any_text(text: bytes) -> str:
