@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from loopbook.audit.said import What
 from loopbook.events import Outcome, Scope
 from loopbook.run import Stop
 
@@ -28,12 +29,6 @@ CLAIMS = 200
 PROBLEMS = 100
 
 Verdict = Literal["supported", "contradicted", "unbacked", "unknown"]
-
-#: What a line of the timeline is about.
-What = Literal[
-    "prompt", "run", "claim", "phase", "change", "check", "review", "decision", "source",
-    "todo", "child", "unit", "record", "loop", "advice", "other",
-]  # fmt: skip
 
 
 class Part(BaseModel):

@@ -1,4 +1,4 @@
-"""The tree of commands."""
+"""The program itself: what is asked of it without a command. Its commands: ``rooms``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from loopbook import __version__
-from loopbook.cli import kinds, loop, settings, spec, store
-from loopbook.cli.audit import audit
 from loopbook.cli.exits import EXIT_CODES
 from loopbook.cli.options import example
+from loopbook.cli.rooms import Program
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 _CODES = "\n".join(f"  {row.code:>3}  {row.meaning}" for row in EXIT_CODES)
 
 app = typer.Typer(
+    cls=Program,
     name="loopbook",
     help="One append-only book per agent loop: what was done, what was claimed, and why anybody spoke.",
     epilog=example("loopbook audit session.jsonl") + f"\n\n\b\nExit codes:\n{_CODES}",
@@ -27,14 +27,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("audit", epilog=example("loopbook audit session.jsonl", "loopbook audit session.jsonl --json"))(
-    audit
-)
-app.add_typer(loop.app, name="loop")
-app.add_typer(store.app, name="store")
-app.add_typer(kinds.app, name="kinds")
-app.add_typer(spec.app, name="spec")
-app.add_typer(settings.app, name="settings")
 
 
 @app.callback(invoke_without_command=True)
@@ -52,5 +44,5 @@ def root(
 
 @cache
 def command_tree() -> TyperGroup:
-    """The tree made ready to run: the work of a tenth of a second, done once."""
+    """The tree of commands, none of them made yet."""
     return cast("TyperGroup", typer.main.get_command(app))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopbook.cli.exits import FOUND
+from loopbook.cli.options import example
 from loopbook.cli.output import complain, console
 from loopbook.cli.target import settings_for
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from loopbook.audit.document import View
     from loopbook.audit.model import Audit
     from loopbook.audit.session import Watch
+
+app = typer.Typer()
 
 #: Files from this size on (bytes) show how far the reading is, where a person is looking.
 LONG_FILE = 5_000_000
@@ -31,6 +34,7 @@ class FailOn(StrEnum):
     PROBLEMS = "problems"
 
 
+@app.command(epilog=example("loopbook audit session.jsonl", "loopbook audit session.jsonl --json"))
 def audit(
     *,
     path: Annotated[str, typer.Argument(metavar="FILE", help="A session file, such as <session>.jsonl.")],

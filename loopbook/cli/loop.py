@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopbook.cli import parts, record
 from loopbook.cli.options import AsJson, LoopId, Session, Store, example, not_blank
 from loopbook.cli.output import one_line, say, say_json, say_rows
 from loopbook.cli.target import chosen, opened, settings_for
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from loopbook.entry import Entry
 
 app = typer.Typer(help="Loops and their books.")
-app.add_typer(record.app, name="record")
-app.add_typer(parts.todo_app, name="todo")
-app.add_typer(parts.unit_app, name="unit")
-app.add_typer(parts.child_app, name="child")
 
 
 @app.command(epilog=example("loopbook loop start --kind fix --intent 'Crash on empty input' --id fix-2"))
@@ -160,7 +155,7 @@ def log(
 
 
 def _line(entry: Entry) -> str:
-    from loopbook.audit.items import said
+    from loopbook.audit.said import said
 
     at = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
     cells = (str(entry.seq), at, entry.session, entry.event.type, said(entry.event)[1])

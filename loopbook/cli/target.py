@@ -79,7 +79,7 @@ def chosen(books: Books, loop: str | None) -> Loop:
 def write(target: Target, *drafts: Draft | Event) -> None:
     """Record all of it or nothing, and print a line for each entry that is new."""
 
-    from loopbook.audit.items import said
+    from loopbook.audit.said import said
 
     with opened(target.store, target.session) as books:
         loop = chosen(books, target.loop)
