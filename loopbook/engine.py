@@ -22,10 +22,11 @@ from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
+from loopbook.entry import Entry
 from loopbook.errors import Stale
 from loopbook.judges import Judge
 from loopbook.projections import BookState
-from loopbook.settlement import Append, Ask, Flow, Heard, Written
+from loopbook.settlement import Append, Ask, Flow, Heard, Read, Written
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -104,12 +105,15 @@ class Driven(Generic[T]):
         self.ask = None
         try:
             step = flow.send(reply) if reply else next(flow)
-            while isinstance(step, Append):
-                step = flow.send(self._written(step))
+            while not isinstance(step, Ask):
+                step = flow.send(self._read(step) if isinstance(step, Read) else self._written(step))
         except StopIteration as end:
             self._result.append(end.value)
         else:
             self.ask = step
+
+    def _read(self, step: Read) -> Entry:
+        return next(iter(self._book.entries(self._stream, step.seq - 1)))
 
     def _written(self, step: Append) -> Written:
         try:

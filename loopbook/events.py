@@ -359,7 +359,9 @@ class RunSettled(Event):
 class Judged(Event):
     """A judge answered. ``read_to`` is the seq it read up to; the envelope's unit is the subject.
 
-    Times are milliseconds, cost US dollars; ``versions`` are those of policy, state, questions and code.
+    Times are milliseconds, cost US dollars; ``versions`` are those of policy, state, questions, flow, fold
+    and code. ``basis`` here and below is what else it takes to decide it again
+    (``loopbook.advisors.basis``).
     ``asked`` counts the answers it took (two where the first was stale); tokens and cost are of all of
     them, the rest is the last one's.
     """
@@ -382,6 +384,7 @@ class Judged(Event):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    basis: Mapping[str, JsonValue] = Field(default_factory=dict)
 
 
 class Noticed(Event):
@@ -403,6 +406,7 @@ class Noticed(Event):
     concerns: tuple[str, ...] = ()
     todos: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
+    basis: Mapping[str, JsonValue] = Field(default_factory=dict)
 
 
 class PassedOver(Event):
@@ -421,6 +425,7 @@ class PassedOver(Event):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    basis: Mapping[str, JsonValue] = Field(default_factory=dict)
 
 
 class Delivered(Event):

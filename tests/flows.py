@@ -19,6 +19,7 @@ from loopbook.settlement import (
     CloseAnswer,
     Flow,
     Heard,
+    Read,
     Settlement,
     Written,
     close,
@@ -93,7 +94,7 @@ class Table:
 
     def drive(self, flow: Flow[T], said: dict[str, object] | Failure) -> T:
         """Drive a flow to its end."""
-        reply: Heard | Written | None = None
+        reply: Heard | Written | Entry | None = None
         while True:
             try:
                 step = next(flow) if reply is None else flow.send(reply)
@@ -102,8 +103,10 @@ class Table:
                 return result
             reply = self.reply(step, said)
 
-    def reply(self, step: Append | Ask, said: dict[str, object] | Failure) -> Heard | Written:
+    def reply(self, step: Append | Read | Ask, said: dict[str, object] | Failure) -> Heard | Written | Entry:
         """What a driver would send."""
+        if isinstance(step, Read):
+            return self.entries[step.seq - 1]
         if isinstance(step, Ask):
             self.asked.append(step.packet)
             if self.thinking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -14,7 +13,17 @@ from hypothesis import strategies as st
 from loopbook import events as e
 from loopbook.advisors.asking import Answer, Failure, Noul, Packet
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, PassOver, Say, Scene, Silence
+from loopbook.advisors.shape import (
+    AskPacket,
+    DecideNow,
+    Decision,
+    Gate,
+    PassOver,
+    Policy,
+    Say,
+    Scene,
+    Silence,
+)
 from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
@@ -53,8 +62,8 @@ class Plain:
         say = Say(f"{self.name} speaks", self.key, state.work.last["change"], continues=True)
         return Decision(say, judged=packet is not None)
 
-    def policy(self) -> tuple[Mapping[str, float], Mapping[str, str]]:
-        return {}, {"policy": "test"}
+    def policy(self) -> Policy:
+        return Policy(versions={"policy": "test"})
 
 
 def _first(table: Table) -> None:
@@ -79,7 +88,8 @@ def test_judgment_and_notice_are_of_one_append_after_the_run() -> None:
     first = next(flow)
     assert isinstance(first, Append)
     assert [draft.event.type for draft in first.drafts] == ["run_settled"]
-    asks = flow.send(table.reply(first, CONTENT))
+    reads = flow.send(table.reply(first, CONTENT))
+    asks = flow.send(table.reply(reads, CONTENT))
     last = flow.send(table.reply(asks, CONTENT))
     assert isinstance(last, Append)
     assert [draft.event.type for draft in last.drafts] == ["judged", "noticed"]
@@ -103,7 +113,7 @@ def test_a_notice_rests_on_the_judgment_before_it_and_the_judgment_read_up_to_it
         "probabilities": {"advance": 1.0},
         "confidence": 1.0,
     }
-    assert set(judged.event.versions) == {"policy", "state", "questions", "code"}
+    assert set(judged.event.versions) == {"policy", "state", "questions", "flow", "fold", "code"}
 
 
 def test_a_run_is_settled_once_however_often_it_fires() -> None:

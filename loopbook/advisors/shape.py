@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol
 
+from pydantic import JsonValue
+
 from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.events import RunSettled
 from loopbook.projections import BookState
@@ -88,6 +90,15 @@ class Decision(NamedTuple):
     judged: bool = True
 
 
+class Policy(NamedTuple):
+    """What an advisor decides by, as it is kept: its thresholds, the versions of its rules and words, and
+    those of its settings that are not what that version has by itself."""
+
+    thresholds: Mapping[str, float] = {}
+    versions: Mapping[str, str] = {}
+    settings: Mapping[str, JsonValue] = {}
+
+
 class Advisor(Protocol):
     """Whoever has an opinion on a run."""
 
@@ -103,7 +114,11 @@ class Advisor(Protocol):
         """Whether there is something to decide."""
 
     def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
-        """What comes of it, on a state at which the gate gives the same packet."""
+        """What comes of it, on a state at which the gate gives the same packet.
 
-    def policy(self) -> tuple[Mapping[str, float], Mapping[str, str]]:
-        """Thresholds and versions, as they are kept with each judgment."""
+        Of a failure, whatever the state has come to; the packet then says of whom it was, and is empty.
+        """
+
+    def policy(self) -> Policy:
+        """What it decides by, as it is kept with its decisions: whoever makes one by the same policy must
+        have one that decides the same."""

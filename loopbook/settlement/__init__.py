@@ -2,9 +2,10 @@
 
 Theory. ``settle`` and ``close`` are generators. They yield ``Append`` and are sent ``Written``: the
 newest state, and whether it was taken (it is not when the book has grown since ``after``). They yield
-``Ask`` and are sent ``Heard``: the answer, and the newest state to look at again. They return what
-came of it. So the one flow is driven by an event loop, by a thread, by a host that owns a judge, or
-by a test that stops it anywhere; and all it knows stands in the book.
+``Read`` and are sent that entry. They yield ``Ask`` and are sent ``Heard``: the answer, and the newest
+state to look at again. They return what came of it. So the one flow is driven by an event loop, by a
+thread, by a host that owns a judge, or by a test that stops it anywhere; and all it knows stands in
+the book.
 
 *Never twice.* Whatever was decided is appended at the version of the state it was decided on. If
 that has grown, the advisor looks again: the same packet, the answer holds, whatever else was
@@ -36,15 +37,16 @@ from loopbook.settlement.steps import (
     Flow,
     Heard,
     Later,
+    Read,
     Settlement,
     Traced,
     Written,
 )
-from loopbook.settlement.turns import advise, append, observe
+from loopbook.settlement.turns import advise, append, observe, read
 
 __all__ = [
-    "MAX_CONTINUATIONS", "Advice", "Append", "Ask", "CloseAnswer", "Flow", "Heard", "Later", "Settlement",
-    "Traced", "Written", "close", "deliver", "settle",
+    "MAX_CONTINUATIONS", "Advice", "Append", "Ask", "CloseAnswer", "Flow", "Heard", "Later", "Read",
+    "Settlement", "Traced", "Written", "close", "deliver", "settle",
 ]  # fmt: skip
 
 
@@ -59,13 +61,14 @@ def settle(
     """A run has come to rest: record it, and let the advisors speak in their order.
 
     ``run`` holds a ``RunSettled``; one that the book has is not written again, and where the loop is
-    closed nothing is. ``judge``: there is one to ask. ``max_continuations``: ``None`` lifts the bound.
+    closed nothing is. Decided is on the run as the book has it. ``judge``: there is one to ask.
+    ``max_continuations``: ``None`` lifts the bound.
     """
     event = run.event
     if not isinstance(event, RunSettled):
         raise TypeError(f"a settled run is needed, not {event.type}; nothing was written; give a RunSettled")
-    case = Case(Scene(event, judge), max_continuations)
     state = yield from record(state, lambda now: () if _has(now, event.run) else (run,))
+    case = Case(Scene((yield from _kept(state, event)), judge), max_continuations)
     state = yield from record(state, _lost)
     for advisor in advisors:
         state = yield from advise(case, advisor, state)
@@ -109,6 +112,15 @@ def deliver(
 def _has(state: BookState, run: str) -> bool:
     """Whether a settled run need not be written: it is there, or the loop is closed."""
     return state.life.outcome is not None or any(one.run == run for one in state.runs.settled)
+
+
+def _kept(state: BookState, run: RunSettled) -> Flow[RunSettled]:
+    """A settled run as it stands in the book: without its secrets, or as it was settled first."""
+    seqs = [one.seq for one in state.runs.settled if one.run == run.run]
+    if not seqs:
+        return run
+    entry = yield from read(seqs[-1])
+    return entry.event if isinstance(entry.event, RunSettled) else run
 
 
 def _lost(state: BookState) -> tuple[Draft, ...]:

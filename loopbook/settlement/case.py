@@ -2,22 +2,25 @@
 
 Theory. What may be said is decided here, on the state that the append is conditional on: whether it
 was the last thing said, and whether the run may go on. A notice and the judgment that it rests on
-are of one append.
+are of one append. With each goes what came from outside (``Basis``), so that whoever has the entries
+before it can decide it again (``again``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from loopbook.advisors import records
-from loopbook.advisors.asking import Answer, Failure, Packet
-from loopbook.advisors.shape import Advisor, AskPacket, Decision, PassOver, Say, Scene, Silence
+from loopbook.advisors.asking import Answer, Failure, Packet, to_json
+from loopbook.advisors.basis import Basis
+from loopbook.advisors.records import By
+from loopbook.advisors.shape import Advisor, AskPacket, Decision, PassOver, Policy, Say, Scene, Silence
 from loopbook.entry import Draft
 from loopbook.events import LoopClosed
 from loopbook.projections import BookState, units
+from loopbook.projections.state import FOLD_VERSION
 from loopbook.projections.state import Heard as Before
-from loopbook.settlement.steps import BOUND, Advice, Later, Traced
+from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Later, Traced
 
 
 class Case:
@@ -35,13 +38,16 @@ class Case:
         self.trace: list[Traced] = []
         self.later: list[Later] = []
 
-    def overtaken(self, state: BookState) -> bool:
-        """Whether another run has begun or come to rest, or the session is busy. A close is judged
-        inside its run."""
+    def overtaken(self, state: BookState) -> str | None:
+        """Why it is too late for this run: the session is busy, or another run has begun or come to rest.
+        A close is judged inside its run."""
         if self.scene.run is None:
-            return False
+            return None
+        if not self.idle:
+            return "busy"
         last = state.runs.last
-        return not self.idle or state.runs.open > 0 or last is None or last.run != self.run
+        newer = state.runs.open > 0 or last is None or last.run != self.run
+        return "newer-run" if newer else None
 
     def been(self, advisor: Advisor, state: BookState) -> bool:
         """Whether the book holds what this advisor made of this run."""
@@ -79,36 +85,82 @@ class Plan(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What was last asked, and what came of it; ``heard`` are all answers there were, stale ones too."""
+    """What was last asked, and what came of it; ``heard`` are all answers there were, stale ones too,
+    and ``packets`` the digests of all that was asked."""
 
-    packet: Packet | None
-    answer: Answer | Failure | None
-    heard: Sequence[Answer] = ()
+    packet: Packet | None = None
+    answer: Answer | Failure | None = None
+    heard: tuple[Answer, ...] = ()
+    packets: tuple[str, ...] = ()
+
+    def then(self, packet: Packet, answer: Answer | Failure) -> Asked:
+        """The same once one more was asked."""
+        heard = (*self.heard, answer) if isinstance(answer, Answer) else self.heard
+        return Asked(packet, answer, heard, (*self.packets, packet.digest))
+
+
+def by_whom(case: Case, advisor: Advisor) -> By:
+    """Who decides, with the versions of the flow and the fold that the policy is part of."""
+    policy = Policy(*advisor.policy())
+    versions = {**policy.versions, "flow": FLOW_VERSION, "fold": str(FOLD_VERSION)}
+    return By(advisor.name, case.run, policy._replace(versions=versions))
+
+
+def basis_of(case: Case, policy: Policy, asked: Asked) -> Basis:
+    """What came from outside into a decision that rests on no judgment."""
+    answer = asked.answer
+    return Basis(
+        versions=policy.versions,
+        thresholds=policy.thresholds,
+        settings=policy.settings,
+        packets=asked.packets,
+        at_close=asked.packet is not None and asked.packet.sort == "close",
+        answers=to_json(answer) if isinstance(answer, Answer) else {},
+        failure=answer.kind if isinstance(answer, Failure) else "",
+        judge=case.scene.judge,
+        idle=case.idle,
+    )
 
 
 def plan_of(
     case: Case, advisor: Advisor, state: BookState, asked: Asked, verdict: Decision | PassOver | AskPacket
 ) -> Plan:
     """The entries of a verdict; judgment and what came of it are of one append."""
+    by = by_whom(case, advisor)
+    basis = basis_of(case, by.policy, asked)
     if isinstance(verdict, AskPacket):  # the state has moved under the answer once too often
-        verdict = PassOver("stale", unit=verdict.packet.unit)
+        verdict = PassOver("stale", "moved", unit=verdict.packet.unit)
     if isinstance(verdict, PassOver):
-        return Plan((records.passed_over(advisor, case.run, verdict, asked.heard),), verdict)
+        return Plan((records.passed_over(by, verdict, basis, asked.heard),), verdict)
     head: tuple[Draft, ...] = ()
     if verdict.judged and asked.packet is not None and isinstance(asked.answer, Answer):
-        head = (records.judged(advisor, case.run, asked.packet, asked.heard, state.version),)
+        head, basis = (judgment(case, by, state.version, asked, asked.packet),), Basis()
     wanted = verdict.outcome
     says, beside = held(case, advisor, state, wanted) if isinstance(wanted, Say) else (wanted, False)
     if isinstance(says, Say):
-        drafts = (*head, records.noticed(advisor, case.run, says, state.version + 1 if head else None))
+        basis = basis._replace(max_continuations=case.max_continuations)
+        drafts = (*head, records.noticed(by, says, state.version + 1 if head else None, basis))
         if beside:
-            drafts += (records.passed_over(advisor, case.run, Silence(BOUND, unit=says.unit)),)
+            drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
-        drafts = (*head, records.passed_over(advisor, case.run, says, () if head else asked.heard))
+        drafts = (*head, records.passed_over(by, says, basis, () if head else asked.heard))
         if says.closes:
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
     return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, beside, bool(head), goes_on)
+
+
+def judgment(
+    case: Case, by: By, version: int, asked: Asked, packet: Packet, *, observed: bool = False
+) -> Draft:
+    """The answer to go by, as it is kept."""
+    basis = Basis(
+        settings=by.policy.settings,
+        packets=asked.packets if len(asked.packets) > 1 else (),
+        judge=case.scene.judge,
+        observed=observed,
+    )
+    return records.judged(by, packet, asked.heard, version, basis)
 
 
 def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> tuple[Say | Silence, bool]:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.shape import Advisor, Scene
-from loopbook.entry import Draft
+from loopbook.entry import Draft, Entry
 from loopbook.projections import BookState
 
 #: How many runs are continued between two human prompts, over all advisors.
@@ -16,6 +16,9 @@ MAX_CONTINUATIONS = 8
 BOUND = "bound"
 #: How often one decision is asked: once, and once more on another packet.
 ASKS = 2
+#: Grows with every change of what the flow itself decides: what is a duplicate, what continues, what is
+#: stale. It is kept with each decision.
+FLOW_VERSION = "1"
 
 
 class Append(NamedTuple):
@@ -30,6 +33,12 @@ class Written(NamedTuple):
 
     state: BookState
     taken: bool
+
+
+class Read(NamedTuple):
+    """Read the entry at a seq; it is answered with that entry."""
+
+    seq: int
 
 
 class Ask(NamedTuple):
@@ -100,4 +109,4 @@ class CloseAnswer(NamedTuple):
 
 
 T = TypeVar("T")
-Flow = Generator[Append | Ask, Written | Heard, T]
+Flow = Generator[Append | Read | Ask, Written | Entry | Heard, T]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from loopbook.advisors import records
-from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.asking import Failure, Packet
 from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Decision, Gate, PassOver, Silence
-from loopbook.entry import Draft
+from loopbook.entry import Draft, Entry
 from loopbook.projections import BookState
-from loopbook.settlement.case import Asked, Case, plan_of, said
-from loopbook.settlement.steps import ASKS, Append, Ask, Flow, Heard, Later, Written
+from loopbook.settlement.case import Asked, Case, basis_of, by_whom, judgment, plan_of, said
+from loopbook.settlement.steps import ASKS, Append, Ask, Flow, Heard, Later, Read, Written
 
 
 def append(drafts: tuple[Draft, ...], state: BookState) -> Flow[Written]:
@@ -16,6 +16,13 @@ def append(drafts: tuple[Draft, ...], state: BookState) -> Flow[Written]:
     if not isinstance(written, Written):
         raise TypeError("an Append is answered with Written; send what came of it")
     return written
+
+
+def read(seq: int) -> Flow[Entry]:
+    entry = yield Read(seq)
+    if not isinstance(entry, Entry):
+        raise TypeError("a Read is answered with an Entry; send the one at that seq")
+    return entry
 
 
 def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
@@ -35,13 +42,14 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
             return state
         if case.run is None and case.over(state):
             return state
-        gate = _gate(case, advisor, state)
+        gate = gated(case, advisor, state)
         if isinstance(gate, PassOver):
             if tried or not gate.written or state.life.outcome is not None:
                 if not tried:
                     case.note(advisor, "passed over", gate)
                 return state
-            state, taken = yield from append((records.passed_over(advisor, case.run, gate),), state)
+            plan = plan_of(case, advisor, state, Asked(), gate)
+            state, taken = yield from append(plan.drafts, state)
             if taken:
                 case.note(advisor, "passed over", gate)
                 return state
@@ -59,14 +67,14 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
         tried.add(unit)
 
 
-def _gate(case: Case, advisor: Advisor, state: BookState) -> Gate:
+def gated(case: Case, advisor: Advisor, state: BookState) -> Gate:
     """What the advisor's gate says, if it is still its turn."""
     gate = advisor.gate(state, case.scene)
     if isinstance(gate, PassOver):
         return gate
     unit = gate.unit if isinstance(gate, DecideNow) else gate.packet.unit
-    if case.overtaken(state):
-        return PassOver("stale", unit=unit)
+    if late := case.overtaken(state):
+        return PassOver("stale", late, unit)
     if advisor.takes_turn and case.advice is not None:
         return PassOver("turn-taken", unit=unit)
     return gate
@@ -77,21 +85,15 @@ def _decide(
 ) -> Flow[tuple[BookState, bool]]:
     """Ask if there is something to ask, decide on the newest state, and write it down; whether the
     advisor may go on to its next subject."""
-    packet: Packet | None = None
-    answer: Answer | Failure | None = None
-    asks = 0
-    heard: list[Answer] = []
-    verdict: Verdict = (
-        gate if isinstance(gate, AskPacket) else _look(case, advisor, state, None, None, first=first)
-    )
+    asked = Asked()
+    verdict: Verdict = gate if isinstance(gate, AskPacket) else look(case, advisor, state, asked, first=first)
     while verdict is not None:
-        if isinstance(verdict, AskPacket) and asks < ASKS:
-            packet, asks = verdict.packet, asks + 1
-            case.note(advisor, "asked", Silence("", unit=packet.unit))
-            answer, state, _ = yield from heard_from(case, advisor, packet)
-            heard += [answer] if isinstance(answer, Answer) else []
+        if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:
+            case.note(advisor, "asked", Silence("", unit=verdict.packet.unit))
+            answer, state, _ = yield from heard_from(case, advisor, verdict.packet)
+            asked = asked.then(verdict.packet, answer)
         else:
-            plan = plan_of(case, advisor, state, Asked(packet, answer, heard), verdict)
+            plan = plan_of(case, advisor, state, asked, verdict)
             before = state.version
             state, taken = yield from append(plan.drafts, state)
             if taken:
@@ -99,7 +101,7 @@ def _decide(
                 if isinstance(gate, DecideNow) and gate.observe is not None:
                     case.later.append(Later(advisor, case.scene, gate.observe))
                 return state, plan.goes_on
-        verdict = _look(case, advisor, state, packet, answer, first=first)
+        verdict = look(case, advisor, state, asked, first=first)
     case.note(advisor, "done before")
     return state, False
 
@@ -108,31 +110,26 @@ def _decide(
 Verdict = Decision | PassOver | AskPacket | None
 
 
-def _look(
-    case: Case,
-    advisor: Advisor,
-    state: BookState,
-    packet: Packet | None,
-    answer: Answer | Failure | None,
-    *,
-    first: bool,
-) -> Verdict:
-    """Look again on the newest state. The same packet, and the answer holds."""
+def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first: bool) -> Verdict:
+    """Look on the newest state, again where something was asked. The same packet, and the answer holds."""
     if case.over(state) or (first and case.been(advisor, state)):
         return None
-    unit = packet.unit if packet else None
-    if case.overtaken(state):
-        return PassOver("stale", unit=unit)
-    if isinstance(answer, Failure):
-        return advisor.decide(state, packet, answer)
-    gate = advisor.gate(state, case.scene)
+    packet, answer = asked.packet, asked.answer
+    if packet is None:
+        gate = gated(case, advisor, state)
+    elif late := case.overtaken(state):
+        return PassOver("stale", late, packet.unit)
+    elif isinstance(answer, Failure):
+        return advisor.decide(state, Packet({}, {}, packet.unit, packet.sort), answer)
+    else:
+        gate = advisor.gate(state, case.scene)
     match gate:
         case PassOver():
             return gate if gate.written else None
         case AskPacket() if packet is None or gate.packet.digest != packet.digest:
             return gate
         case DecideNow() if packet is not None:
-            return PassOver("stale", unit=unit)
+            return PassOver("stale", "moved", packet.unit)
     return advisor.decide(state, packet, answer)
 
 
@@ -141,20 +138,23 @@ def observe(case: Case, advisor: Advisor, packet: Packet) -> Flow[None]:
     case.note(advisor, "asked", Silence("", unit=packet.unit))
     answer, state, _ = yield from heard_from(case, advisor, packet)
     while not state.life.outcome:
-        gate = advisor.gate(state, case.scene)
-        same = (
-            isinstance(gate, DecideNow) and gate.observe is not None and gate.observe.digest == packet.digest
-        )
-        why = Silence("stale", unit=packet.unit)
-        if isinstance(answer, Failure):
-            why = Silence("judge-failed", answer.kind, packet.unit)
-            draft = records.passed_over(advisor, case.run, why)
-        elif same:
-            draft = records.judged(advisor, case.run, packet, (answer,), state.version)
-        else:
-            draft = records.passed_over(advisor, case.run, why, (answer,))
+        draft, why = observed(case, advisor, state, Asked().then(packet, answer))
         state, taken = yield from append((draft,), state)
         if taken:
-            judged = same and isinstance(answer, Answer)
-            case.note(advisor, "observed" if judged else "silent", None if judged else why, judged=judged)
+            case.note(advisor, "silent" if why else "observed", why, judged=why is None)
             return
+
+
+def observed(case: Case, advisor: Advisor, state: BookState, asked: Asked) -> tuple[Draft, Silence | None]:
+    """What is kept of an answer that only observes, and why it is no judgment."""
+    packet, answer = asked.packet, asked.answer
+    assert packet is not None
+    by, gate = by_whom(case, advisor), advisor.gate(state, case.scene)
+    if isinstance(answer, Failure):
+        why = Silence("judge-failed", answer.kind, packet.unit)
+    elif isinstance(gate, DecideNow) and gate.observe is not None and gate.observe.digest == packet.digest:
+        return judgment(case, by, state.version, asked, packet, observed=True), None
+    else:
+        why = Silence("stale", "moved", packet.unit)
+    basis = basis_of(case, by.policy, asked)._replace(observed=True)
+    return records.passed_over(by, why, basis, asked.heard), why

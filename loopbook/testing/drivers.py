@@ -7,7 +7,7 @@ book that raises where it dies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Barrier, BrokenBarrierError, Thread
@@ -81,6 +81,10 @@ class DyingBook:
     def state(self, stream: str) -> BookState:
         """As the book says."""
         return self._book.state(stream)
+
+    def entries(self, stream: str, after: int = 0) -> Iterator[Entry]:
+        """As the book has them."""
+        return self._book.entries(stream, after)
 
     def append(self, stream: str, *drafts: Draft, after: int, session: str = "") -> tuple[Entry, ...]:
         """As the book does, but for a decision."""

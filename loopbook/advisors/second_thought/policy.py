@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from loopbook import __version__
 from loopbook.advisors.asking import Answer, Chosen, Failure, Likely, Packet, Scored
 from loopbook.advisors.second_thought import packet as packets
 from loopbook.advisors.second_thought import questions, subjects, words
-from loopbook.advisors.shape import AskPacket, Decision, Gate, PassOver, Say, Scene, Silence
+from loopbook.advisors.shape import AskPacket, Decision, Gate, PassOver, Policy, Say, Scene, Silence
 from loopbook.events import RunSettled
 from loopbook.projections import BookState, Position, children, findings, phases, position, todos
 from loopbook.run import Call
 
-#: Grows with every change of the rules below.
+#: Grows with every change of the rules below, of their defaults, of ``subjects`` and of ``words``.
 VERSION = "1"
 
 #: Tools after which a run waits for something outside of it.
@@ -48,15 +50,38 @@ class SecondThought:
     name: str = "second-thought"
     takes_turn: bool = True
 
-    def policy(self) -> tuple[Mapping[str, float], Mapping[str, str]]:
-        """Thresholds and versions, as they are kept with each judgment."""
+    def policy(self) -> Policy:
+        """What it decides by, as it is kept; tools are a setting where they are not the usual ones."""
         versions = {
             "policy": VERSION,
             "state": packets.VERSION,
             "questions": questions.VERSION,
             "code": __version__,
         }
-        return self.thresholds._asdict(), versions
+        settings: dict[str, JsonValue] = {}
+        if self.waiting_tools != WAITING_TOOLS:
+            settings["waiting_tools"] = [*sorted(self.waiting_tools)]
+        if self.subagent_tools != SUBAGENT_TOOLS:
+            settings["subagent_tools"] = {**self.subagent_tools}
+        return Policy(self.thresholds._asdict(), versions, settings)
+
+    @classmethod
+    def under(cls, policy: Policy) -> SecondThought:
+        """The advisor that decides by what was kept.
+
+        >>> strict = SecondThought(frozenset({"wait"}), thresholds=Thresholds(done=0.9))
+        >>> SecondThought.under(strict.policy()) == strict
+        True
+        """
+        usual, settings = Thresholds()._asdict(), policy.settings
+        waiting, subagents = settings.get("waiting_tools"), settings.get("subagent_tools")
+        return cls(
+            waiting_tools=frozenset(map(str, waiting)) if isinstance(waiting, list) else WAITING_TOOLS,
+            subagent_tools={name: str(field) for name, field in subagents.items()}
+            if isinstance(subagents, dict)
+            else SUBAGENT_TOOLS,
+            thresholds=Thresholds(**{name: policy.thresholds.get(name, one) for name, one in usual.items()}),
+        )
 
     # --- whether to ask ------------------------------------------------------------------
 
