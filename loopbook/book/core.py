@@ -270,8 +270,6 @@ class Book(Reader):
         """Admit a draft, and give the entry as it will be read, with its row."""
         clean = self._hygiene
         event = clean.model(draft.event)
-        if type(event) is not BY_TYPE.get(event.type) and not _TYPE_WORD.fullmatch(event.type):
-            raise InvalidEvent(f"{event.type[:80]!r} cannot be an event's type", ("type",))
         unit = _unit(event, draft.unit)
         entry = Entry(
             asked.stream,
@@ -284,9 +282,7 @@ class Book(Reader):
             draft.line,
             place.sum,
         )
-        if isinstance(event, Forked) and not _begins(event, place):
-            raise Refused("forked begins a fork and stands nowhere else; the book is unchanged; use fork")
-        admit(place.state, entry.event, entry.unit)
+        look_at(place, entry)
         try:
             state, read = encode_and_read(entry)
             return read, Row(asked.stream, place.version + 1, event.type, state)
@@ -357,6 +353,19 @@ def _refuse(asked: _Asked, attempt: _Attempt) -> tuple[Entry, ...]:
             raise refusal
         asked.tell(draft, refusal)
     return ()
+
+
+def look_at(place: Place, entry: Entry) -> None:
+    """Whether a book takes an entry at a place: what appending asks, and whoever brings entries in.
+
+    Raises ``Refused`` or ``InvalidEvent``.
+    """
+    event = entry.event
+    if type(event) is not BY_TYPE.get(event.type) and not _TYPE_WORD.fullmatch(event.type):
+        raise InvalidEvent(f"{event.type[:80]!r} cannot be an event's type", ("type",))
+    if isinstance(event, Forked) and not _begins(event, place):
+        raise Refused("forked begins a fork and stands nowhere else; the book is unchanged; use fork")
+    admit(place.state, event, entry.unit)
 
 
 def _begins(event: Forked, place: Place) -> bool:

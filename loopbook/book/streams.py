@@ -34,8 +34,12 @@ CATALOGUE = "catalogue"
 
 What = Literal["host_ref", "todo", "unit", "finding"]
 
-_LOOP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_PLAIN_KEY = re.compile(r"(?!sha256=)[!-~]{1,200}")
+_ID, _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}", r"(?!sha256=)[!-~]{1,200}"
+_LOOP_ID, _PLAIN_KEY = re.compile(_ID), re.compile(_PLAIN)
+_HASHED, _HOST = "sha256=[0-9a-f]{64}", _PLAIN.replace("!-~", "!-9;-~")  # a host has no colon
+_NAME = re.compile(
+    rf"loop:{_ID}|session:(?:{_HASHED}|{_HOST}):(?:{_HASHED}|{_PLAIN})|guard:(?:{_HASHED}|{_PLAIN})"
+)
 
 
 def loop_stream(loop_id: str) -> str:
@@ -50,6 +54,15 @@ def loop_stream(loop_id: str) -> str:
             " use 1 to 120 letters, digits, dots, dashes and underscores, a letter or digit first"
         )
     return f"loop:{loop_id}"
+
+
+def is_name(stream: str) -> bool:
+    """Whether a loop, a session or a guard can have a stream of this name.
+
+    >>> [is_name(name) for name in ("loop:a", "session:codex:0199-ab", "loop:../a", "catalogue")]
+    [True, True, False, False]
+    """
+    return _NAME.fullmatch(stream) is not None
 
 
 def session_stream(host: str, session: str) -> str:
