@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.advisors.second_thought import SecondThought
+from loopbook.engine import SETTLE_SEC
 from loopbook.errors import InvalidSettings
 from loopbook.settings import (
     SETTINGS,
     TIERS,
+    UNLIMITED,
     Settings,
     config_folder,
     data_folder,
     load_settings,
     project_file,
 )
+from loopbook.settlement import MAX_CONTINUATIONS
 
 
 class Machine:
@@ -127,6 +132,45 @@ def test_a_project_never_loosens_what_would_hold_without_it(
     assert (beside.origins["review_tier"] == str(machine.project_file)) == (beside != without)
 
 
+#: Per setting that a project may set: values, the loosest first, and how a file writes one.
+FROM_LOOSE_TO_STRICT: dict[str, list[object]] = {
+    "review_tier": ["none", "light", "full"],
+    "second_thought": [True, False],
+    "done_threshold": [0.0, 0.25, 0.5, 1.0],
+    "quality_threshold": [0.0, 1.5, 3.0],
+    "max_continuations": [UNLIMITED, 8, 2, 0],
+}
+
+
+@pytest.mark.parametrize("name", allowed)
+def test_of_two_values_a_project_can_only_bring_the_stricter_one(machine: Machine, name: str) -> None:
+    if name not in FROM_LOOSE_TO_STRICT:
+        return  # the two below: tools are added, none is taken away
+    values = FROM_LOOSE_TO_STRICT[name]
+    for (i, user), (j, project) in product(enumerate(values), repeat=2):
+        machine.user_file.write_text(f"{name} = {json.dumps(user)}\n")
+        machine.project_file.write_text(f"{name} = {json.dumps(project)}\n")
+        settings = machine.load()
+        expected = values[max(i, j)]
+        assert getattr(settings, name) == (None if expected == UNLIMITED else expected)
+        origin = machine.project_file if j > i else machine.user_file
+        assert settings.origins[name] == str(origin)
+
+
+def test_a_project_names_further_tools_that_quiet_and_takes_none_away(machine: Machine) -> None:
+    machine.user_file.write_text('waiting_tools = ["wait"]\nsubagent_tools = { task = "agent" }\n')
+    machine.project_file.write_text(
+        'waiting_tools = ["sleep", "wait"]\nsubagent_tools = { task = "other", crew = "name" }\n'
+    )
+    settings = machine.load()
+    assert settings.waiting_tools == ("wait", "sleep")
+    assert settings.subagent_tools == {"task": "agent", "crew": "name"}
+
+
+def test_every_setting_that_a_project_may_set_is_tried_here() -> None:
+    assert {*FROM_LOOSE_TO_STRICT, "waiting_tools", "subagent_tools"} == set(allowed)
+
+
 @pytest.mark.parametrize("name", user_only)
 def test_what_only_the_user_may_choose_is_an_error_in_a_project(machine: Machine, name: str) -> None:
     machine.project_file.write_text(f'{name} = "x"\n')
@@ -139,8 +183,9 @@ def test_what_only_the_user_may_choose_is_an_error_in_a_project(machine: Machine
     assert "no setting was taken" in message
 
 
-def test_the_store_and_the_check_commands_are_the_users_alone() -> None:
+def test_store_check_commands_and_judge_are_the_users_alone() -> None:
     assert {"store", "kinds_dir", "checks"} <= set(user_only)
+    assert {name for name in SETTINGS if name.startswith("judge_")} <= set(user_only)
 
 
 # --- mistakes -------------------------------------------------------------------------------
@@ -160,6 +205,16 @@ def test_the_store_and_the_check_commands_are_the_users_alone() -> None:
         ("[[checks]]\nfolder = '.'", ["exactly folder, command and scope"]),
         ("[[checks]]\nfolder='.'\ncommand='x'\nscope='soup'", ["scope is one of tests, build"]),
         ("[[checks]]\nfolder='.'\ncommand=''\nscope='tests'", ["checks must be a non-empty text"]),
+        ("judge_timeout = 0", ["judge_timeout must be a number from 0.1 to 600"]),
+        ("judge_timeout = true", ["judge_timeout must be a number from 0.1 to 600"]),
+        ("judge_cap = nan", ["judge_cap must be a number from 0 to 1e+06"]),
+        ("judge_price = 'much'", ["judge_price must be a number"]),
+        ("judge_allow_http = 'perhaps'", ["judge_allow_http must be true or false"]),
+        ("second_thought = 3", ["second_thought must be true or false"]),
+        ("done_threshold = 1.5", ["done_threshold must be a number from 0 to 1"]),
+        ("max_continuations = 2.5", ["max_continuations must be a whole number from 0 to 1000, or"]),
+        ("waiting_tools = 'wait'", ["waiting_tools must be a list of names"]),
+        ("subagent_tools = ['task']", ["subagent_tools must be a table"]),
         ("store = ", ["is not TOML"]),
         ("\ud800".encode("utf-8", "surrogatepass"), ["is not TOML"]),
         ("a=" + "[" * 50_000, ["is not TOML"]),
@@ -207,6 +262,43 @@ def test_folders_start_from_home_or_from_where_they_are_written(machine: Machine
     machine.user_file.write_text('kinds_dir = "kinds"\n')
     assert machine.load().kinds_dir == machine.user_file.parent / "kinds"
     assert machine.load({"LOOPBOOK_KINDS_DIR": "k"}).kinds_dir == Path.cwd() / "k"
+
+
+def test_numbers_and_truths_are_read_from_variables_too(machine: Machine) -> None:
+    settings = machine.load(
+        {
+            "LOOPBOOK_JUDGE_TIMEOUT": "2.5",
+            "LOOPBOOK_JUDGE_ALLOW_HTTP": "Yes",
+            "LOOPBOOK_SECOND_THOUGHT": "off",
+            "LOOPBOOK_MAX_CONTINUATIONS": "unlimited",
+        }
+    )
+    assert (settings.judge_timeout, settings.judge_allow_http, settings.second_thought) == (2.5, True, False)
+    assert settings.max_continuations is None
+    assert machine.load({"LOOPBOOK_MAX_CONTINUATIONS": "3"}).max_continuations == 3
+
+
+def test_the_address_that_goes_with_a_typesafe_key_counts_where_nobody_says_otherwise(
+    machine: Machine,
+) -> None:
+    theirs = {"TYPESAFE_BASE_URL": "https://gateway.example"}
+    assert machine.load().judge_url == "https://api.typesafe.ai"
+    settings = machine.load(theirs)
+    assert (settings.judge_url, settings.origins["judge_url"]) == (
+        "https://gateway.example",
+        "$TYPESAFE_BASE_URL",
+    )
+    machine.user_file.write_text('judge_url = "http://localhost:11434"\n')
+    assert machine.load(theirs).judge_url == "http://localhost:11434"
+
+
+def test_the_defaults_are_those_of_the_program(machine: Machine) -> None:
+    settings, own = machine.load(), SecondThought()
+    assert (settings.done_threshold, settings.quality_threshold) == own.thresholds
+    assert set(settings.waiting_tools) == own.waiting_tools
+    assert settings.subagent_tools == own.subagent_tools
+    assert settings.max_continuations == MAX_CONTINUATIONS
+    assert SETTINGS["judge_timeout"].meaning.endswith(f"else {SETTLE_SEC:g}")
 
 
 def test_a_check_command_holds_in_its_folder_and_below_and_nowhere_else(machine: Machine) -> None:

@@ -22,16 +22,18 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show every setting with its value and where it comes from, then the files that were looked for."""
-    from loopbook.settings import SETTINGS, load_settings, settings_files
+    from loopbook.evidence.redaction import Redactor
+    from loopbook.settings import SETTINGS, UNLIMITED, load_settings, settings_files
     from loopbook.store import without_password
 
     folder = project or Path.cwd()
     settings = load_settings(folder, arguments={"store": store})
     files = settings_files(folder)
-    values = {
+    values: dict[str, object] = {name: getattr(settings, name) for name in SETTINGS} | {
         "store": without_password(settings.store),
         "kinds_dir": None if settings.kinds_dir is None else str(settings.kinds_dir),
-        "review_tier": settings.review_tier,
+        "judge_url": Redactor().text(settings.judge_url),
+        "max_continuations": UNLIMITED if settings.max_continuations is None else settings.max_continuations,
         "checks": [
             {"folder": str(check.folder), "command": check.command, "scope": check.scope}
             for check in settings.checks
@@ -55,8 +57,16 @@ def _file(found: tuple[str, Path, bool]) -> tuple[str, str, str, str]:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return (
-            "; ".join(f"{check['command']} ({check['scope']}) in {check['folder']}" for check in value) or "-"
-        )
-    return "-" if value is None else str(value)
+    """A value as a settings file would say it, more or less."""
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return str(value).lower()
+        case {"folder": folder, "command": command, "scope": scope}:
+            return f"{command} ({scope}) in {folder}"
+        case dict():
+            return ", ".join(f"{key}: {one}" for key, one in value.items()) or "-"
+        case list() | tuple():
+            return "; ".join(map(_shown, value)) or "-"
+    return str(value)

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from loopbook.cli.exits import FOUND, USAGE
-from loopbook.settings import config_folder
+from loopbook.settings import SETTINGS, config_folder
 from tests.cli.conftest import Cli
 from tests.conftest import ROOT
 
@@ -120,14 +120,24 @@ def test_settings_name_the_origin_of_every_value(cli: Cli) -> None:
     (cli.folder / ".loopbook.toml").write_text('review_tier = "full"\n')
     rows = {line.split("\t")[0]: line.split("\t")[1:3] for line in cli.ok("settings", "show").splitlines()}
     assert rows == {
+        **{name: rows[name] for name in SETTINGS},
         "store": [cli.store, "$LOOPBOOK_STORE"],
         "kinds_dir": ["-", "default"],
         "review_tier": ["full", str(cli.folder / ".loopbook.toml")],
         "checks": ["-", "default"],
+        "judge_allow_http": ["false", "default"],
+        "max_continuations": ["8", "default"],
+        "waiting_tools": ["LoopCreate; MonitorCreate; goal_wait", "default"],
+        "subagent_tools": ["subagent: child", "default"],
         "(user file)": [str(config_folder(os.environ) / "settings.toml"), "not there"],
         "(project file)": [str(cli.folder / ".loopbook.toml"), "read"],
     }
     assert "argument" in cli.ok("settings", "show", "--store", "x.db")
+
+
+def test_a_password_in_the_judges_address_is_not_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOPBOOK_JUDGE_URL", "https://ann:hunter2hunter2@judge.example")
+    assert "hunter2" not in cli.ok("settings", "show") + cli.ok("settings", "show", "--json")
 
 
 def test_on_a_terminal_no_path_is_cut(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
