@@ -25,15 +25,13 @@ from loopbook.book import Book
 from loopbook.entry import Entry
 from loopbook.errors import Stale
 from loopbook.judges import Judge
+from loopbook.limits import SETTLE_SEC
 from loopbook.projections import BookState
 from loopbook.settlement import Append, Ask, Flow, Heard, Read, Written
 
 if TYPE_CHECKING:
     from asyncio import Task
 
-#: How long one settle may ask, and how long what was put off, in seconds.
-SETTLE_SEC = 8.0
-DELIVER_SEC = 90.0
 #: How much longer a judge is waited for once it was cancelled, in seconds.
 GRACE_SEC = 0.1
 #: The advisors, in the order in which they speak.

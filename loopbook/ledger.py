@@ -1,23 +1,27 @@
 """One book of a store: what a loop's book and a session's own have in common.
 
 Theory. A ``Ledger`` is a stream and who writes to it; it holds nothing that is not in the store. Its
-state is always the newest. Runs settle here: ``settle`` and its kin hand the one flow to a driver.
+state is always the newest. Runs settle here: ``settle`` and its kin hand the one flow to a driver,
+which is imported there: a hook that only records must not pay for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from loopbook.advisors.shape import Advisor
 from loopbook.book import Book, Tell
-from loopbook.engine import ADVISORS, DELIVER_SEC, SETTLE_SEC, Driven, drive, drive_blocking
 from loopbook.entry import Draft, Entry
 from loopbook.events import Delivered, Event, Noticed, RunSettled
-from loopbook.judges import Judge
+from loopbook.limits import DELIVER_SEC, MAX_CONTINUATIONS, SETTLE_SEC
 from loopbook.projections import BookState
-from loopbook.settlement import MAX_CONTINUATIONS, Advice, Flow, Later, Settlement, deliver, settle
+
+if TYPE_CHECKING:
+    from loopbook.advisors.shape import Advisor
+    from loopbook.engine import Driven
+    from loopbook.judges import Judge
+    from loopbook.settlement import Advice, Flow, Later, Settlement
 
 #: Drafts saved at once by ``feed``: large enough to be fast, small enough not to keep others waiting.
 BATCH = 500
@@ -122,22 +126,27 @@ class Ledger:
         run: RunSettled | Draft,
         *,
         judge: bool = True,
-        advisors: Sequence[Advisor] = ADVISORS,
+        advisors: Sequence[Advisor] | None = None,
         session: str | None = None,
         idle: Callable[[], bool] | None = None,
         max_continuations: int | None = MAX_CONTINUATIONS,
     ) -> Driven[Settlement]:
         """The flow of a settled run, for whoever answers it himself: start it, and answer each ``ask``.
 
+        ``advisors``: those that may speak, in that order (default: all).
         ``judge``: there is somebody to answer. ``idle``: whether the session still has nothing else to
         do. The same run, settled again, is neither written nor decided again.
         """
+        from loopbook.engine import ADVISORS, Driven
+        from loopbook.settlement import settle
+
         draft = run if isinstance(run, Draft) else Draft(run)
         if draft.host_ref is None and isinstance(draft.event, RunSettled):
             draft = draft._replace(host_ref=f"settled:{draft.event.run}")
+        speak = ADVISORS if advisors is None else advisors
 
         def flow(state: BookState) -> Flow[Settlement]:
-            return settle(state, draft, advisors, judge=judge, max_continuations=max_continuations)
+            return settle(state, draft, speak, judge=judge, max_continuations=max_continuations)
 
         return Driven(self.book, self.stream, flow, session=self._by(session), idle=idle)
 
@@ -165,6 +174,8 @@ class Ledger:
         **more: Unpack[Settling],
     ) -> Settlement:
         """The same, with the trace, and what is to be delivered later."""
+        from loopbook.engine import drive
+
         return await drive(self.settling(run, judge=judge is not None, **more), judge, timeout)
 
     def settle_blocking(
@@ -187,6 +198,8 @@ class Ledger:
         **more: Unpack[Settling],
     ) -> Settlement:
         """``settlement`` where there is no event loop."""
+        from loopbook.engine import drive_blocking
+
         return drive_blocking(self.settling(run, judge=judge is not None, **more), judge, timeout)
 
     def delivering(
@@ -198,6 +211,8 @@ class Ledger:
         max_continuations: int | None = MAX_CONTINUATIONS,
     ) -> Driven[Settlement]:
         """The flow of what a settlement put off, for whoever answers it himself."""
+        from loopbook.engine import Driven
+        from loopbook.settlement import deliver
 
         def flow(state: BookState) -> Flow[Settlement]:
             return deliver(state, later, max_continuations=max_continuations)
@@ -214,6 +229,8 @@ class Ledger:
         idle: Callable[[], bool] | None = None,
     ) -> Settlement:
         """Ask what a settlement put off; what is said then still has to hold then."""
+        from loopbook.engine import drive
+
         return await drive(self.delivering(later, session=session, idle=idle), judge, timeout)
 
     def undelivered(self) -> tuple[Advice, ...]:
@@ -241,6 +258,8 @@ class Ledger:
 
 def _advice(entry: Entry, event: Noticed) -> Advice:
     """A notice as the advice it was."""
+    from loopbook.settlement import Advice
+
     return Advice(event.text, event.continues, event.advisor, entry.seq, entry.unit, event.concerns)
 
 

@@ -20,11 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from loopbook.advisors.shape import Advisor
 from loopbook.book import CATALOGUE, Book, loop_stream, session_stream
-from loopbook.engine import ADVISORS, SETTLE_SEC, Driven, drive, drive_blocking
 from loopbook.entry import Draft, Entry
 from loopbook.errors import AlreadyUsed, InvalidKind, NoSuchLoop, Stale, UnknownKind
 from loopbook.events import (
@@ -38,12 +36,17 @@ from loopbook.events import (
     Tier,
 )
 from loopbook.evidence.redaction import Redactor, is_secret_name
-from loopbook.judges import Judge
 from loopbook.kinds import Kind, parse
 from loopbook.ledger import Ledger
+from loopbook.limits import SETTLE_SEC
 from loopbook.projections import BookState
 from loopbook.settings import load_settings, make_default_folder
-from loopbook.settlement import CloseAnswer, Flow, close
+
+if TYPE_CHECKING:
+    from loopbook.advisors.shape import Advisor
+    from loopbook.engine import Driven
+    from loopbook.judges import Judge
+    from loopbook.settlement import CloseAnswer, Flow
 
 Clock = Callable[[], datetime]
 
@@ -308,13 +311,15 @@ class Loop(Ledger):
         claim: str = "",
         *,
         judge: bool = True,
-        advisors: Sequence[Advisor] = ADVISORS,
+        advisors: Sequence[Advisor] | None = None,
         session: str | None = None,
     ) -> Driven[CloseAnswer]:
         """The flow of a declared close, for whoever answers it himself."""
+        from loopbook.engine import ADVISORS, Driven
+        from loopbook.settlement import close
 
         def flow(state: BookState) -> Flow[CloseAnswer]:
-            return close(state, claim, advisors, judge=judge)
+            return close(state, claim, ADVISORS if advisors is None else advisors, judge=judge)
 
         return Driven(self.book, self.stream, flow, session=self._by(session))
 
@@ -324,7 +329,7 @@ class Loop(Ledger):
         *,
         judge: Judge | None = None,
         timeout: float = SETTLE_SEC,
-        advisors: Sequence[Advisor] = ADVISORS,
+        advisors: Sequence[Advisor] | None = None,
         session: str | None = None,
     ) -> CloseAnswer:
         """Declare the loop done, in the words of ``claim``, and have that judged.
@@ -333,6 +338,8 @@ class Loop(Ledger):
         missing). Otherwise it stays open, the answer says why, and ``close_anyway`` closes it. Raises
         ``LoopClosed`` for a loop that is closed already.
         """
+        from loopbook.engine import drive
+
         flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
         return await drive(flow, judge, timeout)
 
@@ -342,7 +349,7 @@ class Loop(Ledger):
         *,
         judge: Judge | None = None,
         timeout: float = SETTLE_SEC,
-        advisors: Sequence[Advisor] = ADVISORS,
+        advisors: Sequence[Advisor] | None = None,
         session: str | None = None,
     ) -> CloseAnswer:
         """``close`` where there is no event loop.
@@ -351,6 +358,8 @@ class Loop(Ledger):
         >>> loop.close_blocking("tidied").missing
         ('nothing changed yet',)
         """
+        from loopbook.engine import drive_blocking
+
         flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
         return drive_blocking(flow, judge, timeout)
 

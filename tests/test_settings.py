@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.engine import SETTLE_SEC
 from loopbook.errors import InvalidSettings
+from loopbook.limits import SETTLE_SEC
 from loopbook.settings import (
     SETTINGS,
     TIERS,

@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 from loopbook.advisors.shape import Advisor, Scene
 from loopbook.entry import Draft
 from loopbook.events import ChildLost, CloseDeclared, LoopClosed, RunSettled
+from loopbook.limits import MAX_CONTINUATIONS
 from loopbook.projections import BookState, children, position
 from loopbook.settlement.case import Case
 from loopbook.settlement.steps import (
-    MAX_CONTINUATIONS,
     Advice,
     Append,
     Ask,

@@ -10,8 +10,6 @@ from loopbook.advisors.shape import Advisor, Scene
 from loopbook.entry import Draft, Entry
 from loopbook.projections import BookState
 
-#: How many runs are continued between two human prompts, over all advisors.
-MAX_CONTINUATIONS = 8
 #: The reason of a silence because that many were.
 BOUND = "bound"
 #: How often one decision is asked: once, and once more on another packet.
