@@ -99,11 +99,15 @@ class Asked(NamedTuple):
         return Asked(packet, answer, heard, (*self.packets, packet.digest))
 
 
-def by_whom(case: Case, advisor: Advisor) -> By:
-    """Who decides, with the versions of the flow and the fold that the policy is part of."""
+def policy_of(advisor: Advisor) -> Policy:
+    """What an advisor decides by, with the versions of the flow and the fold that it is part of."""
     policy = Policy(*advisor.policy())
-    versions = {**policy.versions, "flow": FLOW_VERSION, "fold": str(FOLD_VERSION)}
-    return By(advisor.name, case.run, policy._replace(versions=versions))
+    return policy._replace(versions={**policy.versions, "flow": FLOW_VERSION, "fold": str(FOLD_VERSION)})
+
+
+def by_whom(case: Case, advisor: Advisor) -> By:
+    """Who decides, about which run, and by what."""
+    return By(advisor.name, case.run, policy_of(advisor))
 
 
 def basis_of(case: Case, policy: Policy, asked: Asked) -> Basis:
