@@ -1,12 +1,49 @@
-"""How long is asked and how much is continued where a caller says nothing else.
+"""How runs are settled where a caller says nothing else.
 
-Here, so that whoever only records need not import what settles.
+Here, so that whoever only records, or reads the settings, need not import what settles.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loopbook.advisors.shape import Advisor
 
 #: How long one settle may ask, and how long what was put off, in seconds.
 SETTLE_SEC = 8.0
 DELIVER_SEC = 90.0
 #: How many runs are continued between two human prompts, over all advisors.
 MAX_CONTINUATIONS = 8
+
+
+class Options(NamedTuple):
+    """How the runs of some books are settled where a call does not say otherwise.
+
+    ``advisors`` are those that may speak (``None``: all). ``timeout`` is how long one settle may ask, in
+    seconds. ``max_continuations``: ``None`` lifts the bound. ``cap_usd`` is what the answers of one book
+    may cost: over it, nobody is asked.
+    """
+
+    advisors: Sequence[Advisor] | None = None
+    timeout: float = SETTLE_SEC
+    max_continuations: int | None = MAX_CONTINUATIONS
+    cap_usd: float | None = None
+
+
+# --- second thought ----------------------------------------------------------------------
+
+#: Tools after which a run waits for something outside of it.
+WAITING_TOOLS = frozenset({"MonitorCreate", "LoopCreate", "goal_wait"})
+#: Tools that send out a child, and the field of their input that may name it.
+SUBAGENT_TOOLS: Mapping[str, str] = {"subagent": "child"}
+
+
+class Thresholds(NamedTuple):
+    """Below ``done`` a close is not shown to be met; below ``quality`` the work reads thin."""
+
+    done: float = 0.5
+    quality: float = 1.5

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from loopbook.advisors.second_thought.policy import SUBAGENT_TOOLS, WAITING_TOOLS
 from loopbook.entry import Entry
 from loopbook.events import (
     ChildLinked,
@@ -21,9 +20,9 @@ from loopbook.events import (
     RunSettled,
     UnitAdded,
 )
+from loopbook.limits import MAX_CONTINUATIONS, SUBAGENT_TOOLS, WAITING_TOOLS
 from loopbook.projections import EMPTY, BookState, children, evolve
 from loopbook.run import Call
-from loopbook.settlement import MAX_CONTINUATIONS
 
 #: Advisors that do not even ask where they must be quiet.
 ASK_NOBODY = frozenset({"second-thought", "follow-through"})

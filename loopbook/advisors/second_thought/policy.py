@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -16,23 +15,12 @@ from loopbook.advisors.second_thought import packet as packets
 from loopbook.advisors.second_thought import questions, subjects, words
 from loopbook.advisors.shape import AskPacket, Decision, Gate, PassOver, Policy, Say, Scene, Silence
 from loopbook.events import RunSettled
+from loopbook.limits import SUBAGENT_TOOLS, WAITING_TOOLS, Thresholds
 from loopbook.projections import BookState, Position, children, findings, phases, position, todos
 from loopbook.run import Call
 
 #: Grows with every change of the rules below, of their defaults, of ``subjects`` and of ``words``.
 VERSION = "1"
-
-#: Tools after which a run waits for something outside of it.
-WAITING_TOOLS = frozenset({"MonitorCreate", "LoopCreate", "goal_wait"})
-#: Tools that send out a child, and the field of their input that may name it.
-SUBAGENT_TOOLS: Mapping[str, str] = {"subagent": "child"}
-
-
-class Thresholds(NamedTuple):
-    """Below ``done`` a close is not shown to be met; below ``quality`` the work reads thin."""
-
-    done: float = 0.5
-    quality: float = 1.5
 
 
 @dataclass(frozen=True)
