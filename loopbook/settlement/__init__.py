@@ -68,7 +68,7 @@ def settle(
     if not isinstance(event, RunSettled):
         raise TypeError(f"a settled run is needed, not {event.type}; nothing was written; give a RunSettled")
     state = yield from record(state, lambda now: () if _has(now, event.run) else (run,))
-    case = Case(Scene((yield from _kept(state, event)), judge), max_continuations)
+    case = Case(Scene((yield from _kept(state, event)), judge), max_continuations, advisors)
     state = yield from record(state, _lost)
     for advisor in advisors:
         state = yield from advise(case, advisor, state)

@@ -8,6 +8,7 @@ before it can decide it again (``again``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from loopbook.advisors import records
@@ -26,8 +27,9 @@ from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Later, Traced
 class Case:
     """One settle or close under way: the scene, and what has come of it so far."""
 
-    def __init__(self, scene: Scene, max_continuations: int | None) -> None:
+    def __init__(self, scene: Scene, max_continuations: int | None, advisors: Sequence[Advisor] = ()) -> None:
         self.scene = scene
+        self.turns = tuple(advisor for advisor in advisors if advisor.takes_turn)
         self.run = scene.run.run if scene.run else None
         self.max_continuations = max_continuations
         self.idle = True
@@ -49,9 +51,33 @@ class Case:
         newer = state.runs.open > 0 or last is None or last.run != self.run
         return "newer-run" if newer else None
 
-    def been(self, advisor: Advisor, state: BookState) -> bool:
-        """Whether the book holds what this advisor made of this run."""
-        return any(one.run == self.run and advisor.name in one.gated for one in state.runs.settled)
+    def done(self, advisor: Advisor, state: BookState) -> bool:
+        """Whether the book holds all that this advisor makes of this run.
+
+        Not where a unit was judged in silence: whoever did may have died before the next one's turn.
+        """
+        if not any(one.run == self.run and advisor.name in one.gated for one in state.runs.settled):
+            return False
+        judged = self.judged(advisor, state)
+        return not judged or None in judged or self.spoken(state, advisor)
+
+    def judged(self, advisor: Advisor, state: BookState) -> set[str | None]:
+        """The subjects that this advisor has judged since the run came to rest."""
+        since = self._settled(state)
+        return {unit for unit, heard in _heard(advisor, state) if heard.judged > since}
+
+    def spoken(self, state: BookState, *advisors: Advisor) -> bool:
+        """Whether one of these has spoken since the run came to rest."""
+        since = self._settled(state)
+        said = (heard.away for advisor in advisors for _, heard in _heard(advisor, state))
+        return any(notice is not None and notice.seq > since for notice in said)
+
+    def turn_taken(self, advisor: Advisor, state: BookState) -> bool:
+        """Whether somebody had the one message of this run, in this process or another."""
+        return advisor.takes_turn and (self.advice is not None or self.spoken(state, *self.turns))
+
+    def _settled(self, state: BookState) -> int:
+        return next((one.seq for one in state.runs.settled if one.run == self.run), state.version)
 
     def over(self, state: BookState) -> bool:
         """Whether nothing can be decided any more: the loop was closed, or somebody judged the close."""
@@ -71,6 +97,13 @@ class Case:
             (None, None) if about is None or isinstance(about, Say) else (about.reason, about.detail)
         )
         self.trace.append(Traced(advisor.name, did, unit, reason, detail, judged))
+
+
+def _heard(advisor: Advisor, state: BookState) -> Iterator[tuple[str | None, Before]]:
+    """What an advisor has judged and said, by subject."""
+    yield None, state.loop.heard.get(advisor.name, Before())
+    for name, unit in state.units.items():
+        yield name, unit.about.heard.get(advisor.name, Before())
 
 
 class Plan(NamedTuple):

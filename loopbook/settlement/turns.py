@@ -35,9 +35,9 @@ def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
 
 def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = False) -> Flow[BookState]:
     """One advisor's turn: subject after subject until it has spoken or there is none left."""
-    tried: set[str | None] = set()
+    tried, first = case.judged(advisor, state), True
     while True:
-        if not tried and case.been(advisor, state):
+        if first and case.done(advisor, state):
             case.note(advisor, "done before")
             return state
         if case.run is None and case.over(state):
@@ -45,8 +45,8 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
         gate = gated(case, advisor, state)
         if isinstance(gate, PassOver):
             if tried or not gate.written or state.life.outcome is not None:
-                if not tried:
-                    case.note(advisor, "passed over", gate)
+                if first:
+                    case.note(advisor, *(("done before",) if tried else ("passed over", gate)))
                 return state
             plan = plan_of(case, advisor, state, Asked(), gate)
             state, taken = yield from append(plan.drafts, state)
@@ -61,10 +61,10 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
         unit = gate.unit if isinstance(gate, DecideNow) else gate.packet.unit
         if unit in tried:
             return state
-        state, goes_on = yield from _decide(case, advisor, state, gate, first=not tried)
+        state, goes_on = yield from _decide(case, advisor, state, gate, first=first)
         if not goes_on:
             return state
-        tried.add(unit)
+        tried, first = {*tried, unit}, False
 
 
 def gated(case: Case, advisor: Advisor, state: BookState) -> Gate:
@@ -75,7 +75,7 @@ def gated(case: Case, advisor: Advisor, state: BookState) -> Gate:
     unit = gate.unit if isinstance(gate, DecideNow) else gate.packet.unit
     if late := case.overtaken(state):
         return PassOver("stale", late, unit)
-    if advisor.takes_turn and case.advice is not None:
+    if case.turn_taken(advisor, state):
         return PassOver("turn-taken", unit=unit)
     return gate
 
@@ -112,13 +112,15 @@ Verdict = Decision | PassOver | AskPacket | None
 
 def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first: bool) -> Verdict:
     """Look on the newest state, again where something was asked. The same packet, and the answer holds."""
-    if case.over(state) or (first and case.been(advisor, state)):
+    if case.over(state) or case.spoken(state, advisor) or (first and case.done(advisor, state)):
         return None
     packet, answer = asked.packet, asked.answer
     if packet is None:
         gate = gated(case, advisor, state)
     elif late := case.overtaken(state):
         return PassOver("stale", late, packet.unit)
+    elif case.turn_taken(advisor, state):
+        return PassOver("turn-taken", unit=packet.unit)
     elif isinstance(answer, Failure):
         return advisor.decide(state, Packet({}, {}, packet.unit, packet.sort), answer)
     else:

@@ -1,0 +1,52 @@
+"""An advisor for tests of the flow."""
+
+from __future__ import annotations
+
+from loopbook.advisors.asking import Answer, Failure, Noul, Packet
+from loopbook.advisors.shape import (
+    AskPacket,
+    DecideNow,
+    Decision,
+    Gate,
+    PassOver,
+    Policy,
+    Say,
+    Scene,
+    Silence,
+)
+from loopbook.projections import BookState
+
+
+class Plain:
+    """An advisor that says what it is told to, by whatever gate it is told."""
+
+    takes_turn = True
+
+    def __init__(self, name: str, gate: str = "now", *, key: str = "k", takes_turn: bool = True) -> None:
+        self.name = name
+        self.kind = gate
+        self.key = key
+        self.takes_turn = takes_turn
+
+    def packet(self, state: BookState) -> Packet:
+        return Packet({"changes": state.work.last["change"]}, {"ok": Noul("Is it?", "yes", "no")})
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
+        packet = self.packet(state)
+        gates: dict[str, Gate] = {
+            "now": DecideNow(),
+            "observe": DecideNow(observe=packet),
+            "ask": AskPacket(packet),
+            "later": AskPacket(packet, deferred=True),
+            "quiet": PassOver("nothing-new"),
+        }
+        return gates[self.kind]
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        if isinstance(answer, Failure):
+            return Decision(Silence("judge-failed", answer.kind), judged=False)
+        say = Say(f"{self.name} speaks", self.key, state.work.last["change"], continues=True)
+        return Decision(say, judged=packet is not None)
+
+    def policy(self) -> Policy:
+        return Policy(versions={"policy": "test"})
