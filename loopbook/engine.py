@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 import anyio
 from anyio import to_thread
 
-from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.asking import Answer, Failure, Packet, known
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
 from loopbook.entry import Entry
 from loopbook.errors import Stale
 from loopbook.judges import Judge
+from loopbook.judges.telling import tell_once
 from loopbook.limits import SETTLE_SEC
 from loopbook.projections import BookState
+from loopbook.projections.spending import over
 from loopbook.settlement import Append, Ask, Flow, Heard, Read, Written
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ T = TypeVar("T")
 class Driven(Generic[T]):
     """A flow under way over a stream. ``ask`` is what it waits for; ``None``: it has ended.
 
-    ``idle`` says whether the session still has nothing else to do; it is asked after each answer.
+    ``idle`` says whether the session still has nothing else to do; it is asked after each answer. Over
+    ``cap_usd``, asks are answered here, with the failure ``cap``.
 
     >>> from loopbook.settlement import settle
     >>> from loopbook.entry import Draft
@@ -65,12 +68,14 @@ class Driven(Generic[T]):
         *,
         session: str = "",
         idle: Callable[[], bool] | None = None,
+        cap_usd: float | None = None,
     ) -> None:
         self._book = book
         self._stream = stream
         self._make = flow
         self._session = session
         self._idle = idle
+        self._cap_usd = cap_usd
         self._flow: Flow[T] | None = None
         self._result: list[T] = []
         self.ask: Ask | None = None
@@ -85,8 +90,7 @@ class Driven(Generic[T]):
         """Answer the ask, and go on to the next one or the end."""
         if self.ask is None:
             raise RuntimeError("nothing was asked; nothing was written; look at the result")
-        idle = self._idle is None or self._idle()
-        self._go_on(Heard(answer, self._book.state(self._stream), idle))
+        self._go_on(self._heard(known(answer)))
         return self
 
     @property
@@ -103,12 +107,34 @@ class Driven(Generic[T]):
         self.ask = None
         try:
             step = flow.send(reply) if reply else next(flow)
-            while not isinstance(step, Ask):
-                step = flow.send(self._read(step) if isinstance(step, Read) else self._written(step))
+            while not isinstance(step, Ask) or self._over_cap():
+                step = flow.send(self._own_reply(step))
         except StopIteration as end:
             self._result.append(end.value)
         else:
             self.ask = step
+
+    def _own_reply(self, step: Append | Ask | Read) -> Heard | Written | Entry:
+        """What needs nobody else."""
+        if isinstance(step, Read):
+            return self._read(step)
+        if isinstance(step, Append):
+            return self._written(step)
+        why = self._over_cap()
+        tell_once(
+            ("cap", self._book.url, self._stream),
+            f"{self._stream}: {why}; the book is kept and nobody is asked about it;"
+            " raise judge_cap, or set judge_price where costs are not known",
+        )
+        return self._heard(Failure("cap", why))
+
+    def _over_cap(self) -> str:
+        """Why nobody may be asked for this book any more, or nothing."""
+        return "" if self._cap_usd is None else over(self._book.state(self._stream).spent, self._cap_usd)
+
+    def _heard(self, answer: Answer | Failure) -> Heard:
+        idle = self._idle is None or self._idle()
+        return Heard(answer, self._book.state(self._stream), idle)
 
     def _read(self, step: Read) -> Entry:
         return next(iter(self._book.entries(self._stream, step.seq - 1)))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from loopbook.book import Book, Tell
 from loopbook.entry import Draft, Entry
 from loopbook.events import Delivered, Event, Noticed, RunSettled
-from loopbook.limits import DELIVER_SEC, MAX_CONTINUATIONS, SETTLE_SEC
+from loopbook.limits import DELIVER_SEC, Options
 from loopbook.projections import BookState
 
 if TYPE_CHECKING:
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 #: Drafts saved at once by ``feed``: large enough to be fast, small enough not to keep others waiting.
 BATCH = 500
 
+T = TypeVar("T")
+
 
 class Settling(TypedDict, total=False):
-    """What may be said of a settle beside its run and judge: see ``Ledger.settling``."""
+    """What may be said of a settle beside its run and judge: see ``Ledger.settling``. What is not said
+    is as the ledger's options have it."""
 
     advisors: Sequence[Advisor]
     session: str | None
@@ -44,10 +47,11 @@ class Ledger:
     (None, 1)
     """
 
-    def __init__(self, book: Book, stream: str, session: str) -> None:
+    def __init__(self, book: Book, stream: str, session: str, options: Options | None = None) -> None:
         self.book = book
         self.stream = stream
         self.session = session
+        self.options = options or Options()
 
     @property
     def state(self) -> BookState:
@@ -122,40 +126,42 @@ class Ledger:
     # --- advice ------------------------------------------------------------------------------
 
     def settling(
-        self,
-        run: RunSettled | Draft,
-        *,
-        judge: bool = True,
-        advisors: Sequence[Advisor] | None = None,
-        session: str | None = None,
-        idle: Callable[[], bool] | None = None,
-        max_continuations: int | None = MAX_CONTINUATIONS,
+        self, run: RunSettled | Draft, *, judge: bool = True, **more: Unpack[Settling]
     ) -> Driven[Settlement]:
         """The flow of a settled run, for whoever answers it himself: start it, and answer each ``ask``.
 
-        ``advisors``: those that may speak, in that order (default: all).
-        ``judge``: there is somebody to answer. ``idle``: whether the session still has nothing else to
-        do. The same run, settled again, is neither written nor decided again.
+        ``judge``: there is somebody to answer. ``advisors``: those that may speak, in that order
+        (default: all). ``idle``: whether the session still has nothing else to do. At most
+        ``max_continuations`` runs are continued between two human prompts (``None``: however many). The
+        same run, settled again, is neither written nor decided again.
         """
-        from loopbook.engine import ADVISORS, Driven
         from loopbook.settlement import settle
 
+        speak = self._speaking(more.get("advisors"))
+        most = more.get("max_continuations", self.options.max_continuations)
         draft = run if isinstance(run, Draft) else Draft(run)
         if draft.host_ref is None and isinstance(draft.event, RunSettled):
             draft = draft._replace(host_ref=f"settled:{draft.event.run}")
-        speak = ADVISORS if advisors is None else advisors
 
         def flow(state: BookState) -> Flow[Settlement]:
-            return settle(state, draft, speak, judge=judge, max_continuations=max_continuations)
+            return settle(state, draft, speak, judge=judge, max_continuations=most)
 
-        return Driven(self.book, self.stream, flow, session=self._by(session), idle=idle)
+        return self._driven(flow, more.get("session"), more.get("idle"))
+
+    def _driven(
+        self, flow: Callable[[BookState], Flow[T]], session: str | None, idle: Callable[[], bool] | None
+    ) -> Driven[T]:
+        from loopbook.engine import Driven
+
+        cap = self.options.cap_usd
+        return Driven(self.book, self.stream, flow, session=self._by(session), idle=idle, cap_usd=cap)
 
     async def settle(
         self,
         run: RunSettled | Draft,
         *,
         judge: Judge | None = None,
-        timeout: float = SETTLE_SEC,
+        timeout: float | None = None,
         **more: Unpack[Settling],
     ) -> Advice | None:
         """Record a settled run and have it judged; what to tell the agent, or nothing.
@@ -170,20 +176,21 @@ class Ledger:
         run: RunSettled | Draft,
         *,
         judge: Judge | None = None,
-        timeout: float = SETTLE_SEC,
+        timeout: float | None = None,
         **more: Unpack[Settling],
     ) -> Settlement:
         """The same, with the trace, and what is to be delivered later."""
         from loopbook.engine import drive
 
-        return await drive(self.settling(run, judge=judge is not None, **more), judge, timeout)
+        flow = self.settling(run, judge=judge is not None, **more)
+        return await drive(flow, judge, self._within(timeout))
 
     def settle_blocking(
         self,
         run: RunSettled | Draft,
         *,
         judge: Judge | None = None,
-        timeout: float = SETTLE_SEC,
+        timeout: float | None = None,
         **more: Unpack[Settling],
     ) -> Advice | None:
         """``settle`` where there is no event loop."""
@@ -194,13 +201,14 @@ class Ledger:
         run: RunSettled | Draft,
         *,
         judge: Judge | None = None,
-        timeout: float = SETTLE_SEC,
+        timeout: float | None = None,
         **more: Unpack[Settling],
     ) -> Settlement:
         """``settlement`` where there is no event loop."""
         from loopbook.engine import drive_blocking
 
-        return drive_blocking(self.settling(run, judge=judge is not None, **more), judge, timeout)
+        flow = self.settling(run, judge=judge is not None, **more)
+        return drive_blocking(flow, judge, self._within(timeout))
 
     def delivering(
         self,
@@ -208,16 +216,14 @@ class Ledger:
         *,
         session: str | None = None,
         idle: Callable[[], bool] | None = None,
-        max_continuations: int | None = MAX_CONTINUATIONS,
     ) -> Driven[Settlement]:
         """The flow of what a settlement put off, for whoever answers it himself."""
-        from loopbook.engine import Driven
         from loopbook.settlement import deliver
 
         def flow(state: BookState) -> Flow[Settlement]:
-            return deliver(state, later, max_continuations=max_continuations)
+            return deliver(state, later, max_continuations=self.options.max_continuations)
 
-        return Driven(self.book, self.stream, flow, session=self._by(session), idle=idle)
+        return self._driven(flow, session, idle)
 
     async def deliver(
         self,
@@ -254,6 +260,16 @@ class Ledger:
 
     def _by(self, session: str | None) -> str:
         return self.session if session is None else session
+
+    def _speaking(self, given: Sequence[Advisor] | None) -> Sequence[Advisor]:
+        """Those that may speak: the given ones, else the options', else all."""
+        from loopbook.engine import ADVISORS
+
+        chosen = self.options.advisors if given is None else given
+        return ADVISORS if chosen is None else chosen
+
+    def _within(self, timeout: float | None) -> float:
+        return self.options.timeout if timeout is None else timeout
 
 
 def _advice(entry: Entry, event: Noticed) -> Advice:

@@ -38,7 +38,7 @@ from loopbook.events import (
 from loopbook.evidence.redaction import Redactor, is_secret_name
 from loopbook.kinds import Kind, parse
 from loopbook.ledger import Ledger
-from loopbook.limits import SETTLE_SEC
+from loopbook.limits import Options
 from loopbook.projections import BookState
 from loopbook.settings import load_settings, make_default_folder
 
@@ -77,9 +77,17 @@ class Books:
     """
 
     def __init__(
-        self, book: Book, *, session: str, host: str, kinds_dir: Path | None, new_id: Callable[[], str]
+        self,
+        book: Book,
+        *,
+        session: str,
+        host: str,
+        kinds_dir: Path | None,
+        new_id: Callable[[], str],
+        options: Options | None = None,
     ) -> None:
         self.book = book
+        self.options = options or Options()
         self.session = session
         self.host = host
         self._kinds_dir = kinds_dir
@@ -97,12 +105,14 @@ class Books:
         new_id: Callable[[], str] | None = None,
         kinds_dir: Path | None = None,
         redactor: Redactor | None = None,
+        options: Options | None = None,
     ) -> Self:
         """Open a store (see ``loopbook.store.urls``); the user's own where no URL is given.
 
         ``session`` and ``host`` say who writes. ``clock`` gives the time of entries that bring none.
         ``kinds_dir`` holds further kinds (default: the user's setting). ``redactor`` knows the secrets
-        (default: the values of this process's variables whose names say so). Raises ``StoreError``.
+        (default: the values of this process's variables whose names say so). ``options`` say how runs
+        are settled (default: as the program has it; ``loopbook.own`` has the user's). Raises ``StoreError``.
         """
         store = load_settings().store if url is None else url
         make_default_folder(store)
@@ -112,7 +122,7 @@ class Books:
             clock=clock,
         )
         made = new_id or (lambda: sortable_id(clock()))
-        return cls(book, session=session, host=host, kinds_dir=kinds_dir, new_id=made)
+        return cls(book, session=session, host=host, kinds_dir=kinds_dir, new_id=made, options=options)
 
     @property
     def url(self) -> str:
@@ -249,7 +259,7 @@ class Books:
     def own(self, session: str | None = None) -> Ledger:
         """A session's own book, for what is done with no loop open."""
         by = self.session if session is None else session
-        return Ledger(self.book, session_stream(self.host, by), by)
+        return Ledger(self.book, session_stream(self.host, by), by, self.options)
 
     def current_book(self, session: str | None = None) -> Ledger:
         """Where a session's prompts, runs and evidence belong: its loop while that is open, else its
@@ -300,7 +310,7 @@ class Loop(Ledger):
     """
 
     def __init__(self, books: Books, id: str) -> None:  # noqa: A002 - what the caller calls it
-        super().__init__(books.book, loop_stream(id), books.session)
+        super().__init__(books.book, loop_stream(id), books.session, books.options)
         self.id = id
 
     def __repr__(self) -> str:
@@ -315,20 +325,21 @@ class Loop(Ledger):
         session: str | None = None,
     ) -> Driven[CloseAnswer]:
         """The flow of a declared close, for whoever answers it himself."""
-        from loopbook.engine import ADVISORS, Driven
         from loopbook.settlement import close
 
-        def flow(state: BookState) -> Flow[CloseAnswer]:
-            return close(state, claim, ADVISORS if advisors is None else advisors, judge=judge)
+        speak = self._speaking(advisors)
 
-        return Driven(self.book, self.stream, flow, session=self._by(session))
+        def flow(state: BookState) -> Flow[CloseAnswer]:
+            return close(state, claim, speak, judge=judge)
+
+        return self._driven(flow, session, None)
 
     async def close(
         self,
         claim: str = "",
         *,
         judge: Judge | None = None,
-        timeout: float = SETTLE_SEC,
+        timeout: float | None = None,
         advisors: Sequence[Advisor] | None = None,
         session: str | None = None,
     ) -> CloseAnswer:
@@ -341,14 +352,14 @@ class Loop(Ledger):
         from loopbook.engine import drive
 
         flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
-        return await drive(flow, judge, timeout)
+        return await drive(flow, judge, self._within(timeout))
 
     def close_blocking(
         self,
         claim: str = "",
         *,
         judge: Judge | None = None,
-        timeout: float = SETTLE_SEC,
+        timeout: float | None = None,
         advisors: Sequence[Advisor] | None = None,
         session: str | None = None,
     ) -> CloseAnswer:
@@ -361,7 +372,7 @@ class Loop(Ledger):
         from loopbook.engine import drive_blocking
 
         flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
-        return drive_blocking(flow, judge, timeout)
+        return drive_blocking(flow, judge, self._within(timeout))
 
     def close_anyway(self, session: str | None = None) -> Self:
         """Close the loop over whatever stands against it. Raises ``LoopClosed`` where it is closed."""

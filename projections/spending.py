@@ -33,5 +33,21 @@ def spent(before: Spent, event: Judged | PassedOver) -> Spent:
     )
 
 
+def over(total: Spent, cap_usd: float) -> str:
+    """Why no more may be asked, or nothing. What is not known is taken to be too much: a cap that is
+    meant holds.
+
+    >>> over(Spent(answers=3, cost_usd=0.5), 0.5), over(Spent(answers=3, cost_usd=0.4), 0.5)
+    ('0.5 of 0.5 US dollars are spent', '')
+    >>> over(Spent(answers=3, unpriced=3), 0.5)
+    'what 3 answers cost is not known'
+    """
+    if total.unpriced:
+        return f"what {total.unpriced} answer{'s' * (total.unpriced > 1)} cost is not known"
+    if total.cost_usd >= cap_usd:
+        return f"{total.cost_usd:g} of {cap_usd:g} US dollars are spent"
+    return ""
+
+
 def _counted(number: float | None) -> float | None:
     return number if number is not None and 0 <= number <= MOST else None

@@ -46,7 +46,7 @@ class Settings(NamedTuple):
     judge_url: str
     judge_model: str | None
     judge_dialect: str | None
-    judge_timeout: float | None
+    judge_timeout: float
     judge_allow_http: bool
     judge_price: float | None
     judge_output_price: float | None

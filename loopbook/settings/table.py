@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from loopbook.limits import MAX_CONTINUATIONS, SETTLE_SEC, SUBAGENT_TOOLS, WAITING_TOOLS, Thresholds
 from loopbook.places import default_store
 from loopbook.settings import readers as read
 from loopbook.settings.readers import Join, Reader
@@ -35,29 +36,6 @@ class Setting(NamedTuple):
 
 def _always(value: object) -> Default:
     return lambda _environ, _platform: value
-
-
-# What the program itself has is asked for when it is needed: the advisors cost an import of pydantic.
-
-
-def _max_continuations(_environ: Mapping[str, str], _platform: str) -> int | None:
-    from loopbook.settlement import MAX_CONTINUATIONS
-
-    return MAX_CONTINUATIONS
-
-
-def _second_thought(name: str) -> Default:
-    def default(_environ: Mapping[str, str], _platform: str) -> object:
-        from loopbook.advisors.second_thought import policy
-
-        return {
-            "done": policy.Thresholds().done,
-            "quality": policy.Thresholds().quality,
-            "waiting": tuple(sorted(policy.WAITING_TOOLS)),
-            "subagent": dict(policy.SUBAGENT_TOOLS),
-        }[name]
-
-    return default
 
 
 SETTINGS: Mapping[str, Setting] = {
@@ -92,9 +70,9 @@ SETTINGS: Mapping[str, Setting] = {
         "LOOPBOOK_JUDGE_DIALECT",
     ),
     "judge_timeout": Setting(
-        "seconds that one settle may spend on asking; else 8",
+        "seconds that one settle may spend on asking",
         read.number(0.1, 600),
-        _always(None),
+        _always(SETTLE_SEC),
         "LOOPBOOK_JUDGE_TIMEOUT",
     ),
     "judge_allow_http": Setting(
@@ -127,35 +105,35 @@ SETTINGS: Mapping[str, Setting] = {
     "done_threshold": Setting(
         "below this chance, 0 to 1, a close is not shown to meet its intent",
         read.number(0, 1),
-        _second_thought("done"),
+        _always(Thresholds().done),
         "LOOPBOOK_DONE_THRESHOLD",
         read.higher,
     ),
     "quality_threshold": Setting(
         "below this level, 0 to 3, the work reads thin",
         read.number(0, 3),
-        _second_thought("quality"),
+        _always(Thresholds().quality),
         "LOOPBOOK_QUALITY_THRESHOLD",
         read.higher,
     ),
     "max_continuations": Setting(
         f'how many runs are continued between two human prompts, or "{read.UNLIMITED}"',
         read.bound,
-        _max_continuations,
+        _always(MAX_CONTINUATIONS),
         "LOOPBOOK_MAX_CONTINUATIONS",
         read.lower_bound,
     ),
     "waiting_tools": Setting(
         "tools after which a run waits for something outside of it",
         read.names,
-        _second_thought("waiting"),
+        _always(tuple(sorted(WAITING_TOOLS))),
         None,
         read.both_names,
     ),
     "subagent_tools": Setting(
         "tools that send out a child, each with the field of its input that names it",
         read.fields,
-        _second_thought("subagent"),
+        _always(dict(SUBAGENT_TOOLS)),
         None,
         read.both_fields,
     ),
