@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import replaying
 from tests.postgres import postgres, shared_url, store_url
 
 __all__ = ["postgres", "shared_url", "store_url"]
@@ -36,6 +38,13 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip("the recorded third-party sessions are not on this machine (set LOOPBOOK_SHARED)")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def replayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test's flows have decided is decided again, from its book alone."""
+    with replaying.noting(monkeypatch):
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,6 +25,7 @@ from loopbook.settlement import (
     close,
     settle,
 )
+from tests.replaying import REPLAYED
 
 T = TypeVar("T")
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -41,6 +42,7 @@ class Table:
         self.state: BookState = EMPTY
         self.entries: list[Entry] = []
         self.asked: list[Packet] = []
+        self.decided: set[int] = set()
         self.thinking: list[Callable[[], None]] = []
         self.before_append: list[Callable[[], None]] = []
         self.idle = True
@@ -99,6 +101,7 @@ class Table:
             try:
                 step = next(flow) if reply is None else flow.send(reply)
             except StopIteration as end:
+                REPLAYED.same(self.entries, self.decided)
                 result: T = end.value
                 return result
             reply = self.reply(step, said)
@@ -121,6 +124,7 @@ class Table:
             return Written(self.state, taken=False)
         for draft in step.drafts:
             self.add(draft.event, draft.unit)
+            self.decided.add(self.state.version)
         return Written(self.state, taken=True)
 
 

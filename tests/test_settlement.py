@@ -63,7 +63,13 @@ class Plain:
         return Decision(say, judged=packet is not None)
 
     def policy(self) -> Policy:
-        return Policy(versions={"policy": "test"})
+        settings = {"gate": self.kind, "key": self.key, "takes_turn": self.takes_turn}
+        return Policy(versions={"policy": "test"}, settings=settings)
+
+    def under(self, policy: Policy) -> Plain:
+        gate, key = policy.settings.get("gate", self.kind), policy.settings.get("key", self.key)
+        turn = policy.settings.get("takes_turn", self.takes_turn)
+        return type(self)(self.name, str(gate), key=str(key), takes_turn=bool(turn))
 
 
 def _first(table: Table) -> None:
