@@ -11,7 +11,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import NamedTuple, cast
 
@@ -19,13 +20,14 @@ from loopbook import events as e
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
+from loopbook.engine import Driven
 from loopbook.entry import Draft, Entry
+from loopbook.errors import LoopClosed
 from loopbook.judges import answer_from
-from loopbook.ledger import Ledger
 from loopbook.loop import Books
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
-from loopbook.settlement import Advice
+from loopbook.settlement import Advice, CloseAnswer, Flow, Settlement, close, settle
 from tests.conftest import ROOT
 from tests.flows import NOON
 from tests.plain import Plain
@@ -36,10 +38,11 @@ GONE = Observed(now=NOON, children={"c1": ChildState(state="gone")})
 
 
 class Situation(NamedTuple):
-    """What stands in a book before the run settles, how it settles, and who has an opinion."""
+    """What stands in a book before the run settles, how it settles (``None``: a close is declared), and
+    who has an opinion."""
 
     before: Sequence[e.Event | Draft] = (CHANGE,)
-    run: e.RunSettled = e.RunSettled(run="r1")
+    run: e.RunSettled | None = e.RunSettled(run="r1")
     advisors: Sequence[Advisor] = (SecondThought(),)
 
 
@@ -56,6 +59,7 @@ SITUATIONS: Mapping[str, Situation] = {
         )
     ),
     "the first of two speaks": Situation(advisors=(Plain("first"), SecondThought())),
+    "a close is met": Situation((CHANGE, e.Check(command="pytest", outcome="pass")), None),
     "the second of two speaks": Situation(advisors=(Plain("first", "quiet"), SecondThought())),
 }
 
@@ -64,17 +68,17 @@ class Left(NamedTuple):
     """What a kill left once the run was settled again: the entries, and how often advice was given."""
 
     place: str
-    entries: list[object]
+    entries: list[dict[str, object]]
     advice: int
 
 
-def kills(url: str, situation: str) -> list[Left]:
-    """The settle that nobody kills, and then one for each place in it."""
+def kills(url: str, situations: Iterable[str]) -> dict[str, list[Left]]:
+    """By situation the settle that nobody kills, and then one for each place in it."""
     command = [sys.executable, "-m", "tests.proofs.killed"]
-    order = json.dumps([url, situation])
+    order = json.dumps([url, [*situations]])
     done = subprocess.run(command, cwd=ROOT, input=order, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [Left(*left) for left in json.loads(done.stdout)]
+    return {word: [Left(*one) for one in left] for word, left in json.loads(done.stdout).items()}
 
 
 class Stopping:
@@ -103,8 +107,14 @@ class Stopping:
 
 def _settle(books: Books, name: str, situation: Situation, stop: Callable[[str], None]) -> Advice | None:
     book = cast("Book", Stopping(books.book, stop))  # it does what a flow asks of a book
-    driven = Ledger(book, f"loop:{name}", books.session).settling(situation.run, advisors=situation.advisors)
-    driven.start()
+    run, advisors = situation.run, situation.advisors
+
+    def flow(state: BookState) -> Flow[Settlement | CloseAnswer]:
+        if run is None:
+            return (yield from close(state, "It is done.", advisors))
+        return (yield from settle(state, Draft(run), advisors))
+
+    driven = Driven(book, f"loop:{name}", flow, session=books.session).start()
     while driven.ask is not None:
         stop("before the answer")
         said = {"move": "advance", "done": 0.9, "review_tier": "none", "quality": 3, "ok": 0.5}
@@ -120,7 +130,7 @@ def _open(url: str) -> Books:
 
 def _prepare(url: str, name: str, situation: Situation) -> None:
     with _open(url) as books:
-        loop = books.start("change", "Add a retry", id=name)
+        loop = books.start("chore" if situation.run is None else "change", "Add a retry", id=name)
         for event in situation.before:
             loop.record(event)
 
@@ -156,27 +166,34 @@ def _child(url: str, name: str, situation: Situation, place: int, there: int) ->
 def _left(url: str, name: str, situation: Situation, at: str) -> Left:
     """What there is once the run was settled again, or for the first time."""
     with _open(url) as books:
-        advice = _settle(books, name, situation, lambda _: None)
-        entries: list[object] = [
-            [one.seq, one.session, one.unit, one.host_ref, one.event.model_dump(mode="json")]
+        advice = None
+        with suppress(LoopClosed):
+            advice = _settle(books, name, situation, lambda _: None)
+        entries = [
+            {**one.event.model_dump(mode="json"), "seq": one.seq, "of": [one.session, one.unit, one.host_ref]}
             for one in books.loop(name).entries()
         ]
     return Left(at, entries, int(advice is not None))
 
 
-def main() -> None:
-    """Settle once in peace; then kill at each place in turn, settle again, and tell."""
-    url, word = json.loads(sys.stdin.read())
+def _all_places(url: str, word: str) -> list[Left]:
+    """Settle once in peace; then kill at each place in turn and settle again."""
     situation = SITUATIONS[word]
-    _prepare(url, "peace", situation)
-    left = [_left(url, "peace", situation, "")]
-    for place in count():
-        name = f"k{place}"
+    names = (f"{word.replace(' ', '-')}-{place}" for place in count())
+    _prepare(url, name := next(names), situation)
+    left = [_left(url, name, situation, "")]
+    for place, name in enumerate(names):
         _prepare(url, name, situation)
         if not (at := _killed(url, name, situation, place)):
             break
         left.append(_left(url, name, situation, at))
-    print(json.dumps(left))
+    return left
+
+
+def main() -> None:
+    """Do as the order says, and tell."""
+    url, words = json.loads(sys.stdin.read())
+    print(json.dumps({word: _all_places(url, word) for word in words}))
 
 
 if __name__ == "__main__":
