@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopbook.cli.options import AsJson, LoopId, Session, Store, example, not_blank
+from loopbook.cli.options import AsJson, LoopId, NewFile, Session, Store, example, not_blank
 from loopbook.cli.output import one_line, say, say_json, say_rows
 from loopbook.cli.target import chosen, opened, settings_for
-from loopbook.cli.upkeep import NewFile, write_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,6 +176,7 @@ def export(
     store: Store = None,
 ) -> None:
     """Write a book as JSON Lines, every entry byte for byte as it is stored, as store export does."""
+    from loopbook.cli.upkeep import write_export
     from loopbook.upkeep.transfer import books_of
 
     with opened(store) as books:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,6 +42,9 @@ Resolves = Annotated[
 ]
 Why = Annotated[
     str, typer.Option("--why", metavar="TEXT", help="Why it will not be done.", callback=not_blank)
+]
+NewFile = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="A new file to write; else standard output.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print versioned JSON for programs.")]
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from loopbook.cli.options import LoopId, Session, Store, Unit, Why, example, not_blank
-from loopbook.cli.target import Target, write
+import loopbook
+from loopbook.cli.options import Unit, Why, not_blank
+from loopbook.cli.writing import Event, writes
 
 todo_app = typer.Typer(help="Todos of a loop.")
 unit_app = typer.Typer(help="Units: parts of a loop that go through the phases each on its own.")
@@ -29,100 +30,67 @@ def _date(due: str | None) -> str | None:
         raise typer.BadParameter(f"{due[:40]!r} is no date; write it as 2030-01-31") from None
 
 
-@todo_app.command(
-    "add", epilog=example("loopbook loop todo add t2 'tell the packagers' --followup 'issue 42'")
-)
+@writes(todo_app, "add", "loopbook loop todo add t2 'tell the packagers' --followup 'issue 42'")
 def todo_add(
-    *,
     todo: TodoId,
     subject: Subject,
     followup: Annotated[
         str | None, typer.Option("--followup", metavar="REF", help="Where it goes on outside this loop.")
     ] = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """Open a todo. Without a follow-up it holds the close until it is done."""
-    from loopbook.events import TodoOpened
-
-    write(Target(store, loop, session), TodoOpened(todo=todo, subject=subject, followup=followup))
+    return loopbook.TodoOpened(todo=todo, subject=subject, followup=followup)
 
 
-@todo_app.command("followup", epilog=example("loopbook loop todo followup t1 'issue 42' --due 2030-01-31"))
+@writes(todo_app, "followup", "loopbook loop todo followup t1 'issue 42' --due 2030-01-31")
 def todo_followup(
-    *,
     todo: TodoId,
     where: Annotated[str, typer.Argument(metavar="REF", help="Where it goes on: 1 to 200 characters.")],
     due: Annotated[
         str | None, typer.Option("--due", metavar="DATE", help="By when, as 2030-01-31.", callback=_date)
     ] = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """Say where a todo goes on outside this loop, so that it no longer holds the close."""
-    from loopbook.events import TodoFollowupSet
-
-    event = TodoFollowupSet(todo=todo, followup=where if due is None else {"ref": where, "due": due})
-    write(Target(store, loop, session), event)
+    return loopbook.TodoFollowupSet(todo=todo, followup=where if due is None else {"ref": where, "due": due})
 
 
-@todo_app.command("done", epilog=example("loopbook loop todo done t1"))
-def todo_done(todo: TodoId, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+@writes(todo_app, "done", "loopbook loop todo done t1")
+def todo_done(todo: TodoId) -> Event:
     """A todo is done."""
-    from loopbook.events import TodoCompleted
-
-    write(Target(store, loop, session), TodoCompleted(todo=todo))
+    return loopbook.TodoCompleted(todo=todo)
 
 
-@todo_app.command("drop", epilog=example("loopbook loop todo drop t1 --why 'the setting is gone'"))
-def todo_drop(
-    todo: TodoId, why: Why, loop: LoopId = None, store: Store = None, session: Session = "cli"
-) -> None:
+@writes(todo_app, "drop", "loopbook loop todo drop t1 --why 'the setting is gone'")
+def todo_drop(todo: TodoId, why: Why) -> Event:
     """A todo will not be done."""
-    from loopbook.events import TodoDropped
-
-    write(Target(store, loop, session), TodoDropped(todo=todo, why=why))
+    return loopbook.TodoDropped(todo=todo, why=why)
 
 
-@unit_app.command("add", epilog=example("loopbook loop unit add b 'module b'"))
-def unit_add(
-    unit: UnitId, subject: Subject, loop: LoopId = None, store: Store = None, session: Session = "cli"
-) -> None:
+@writes(unit_app, "add", "loopbook loop unit add b 'module b'")
+def unit_add(unit: UnitId, subject: Subject) -> Event:
     """Add a unit. With two or more, each has phases of its own."""
-    from loopbook.events import UnitAdded
-
-    write(Target(store, loop, session), UnitAdded(unit=unit, subject=subject))
+    return loopbook.UnitAdded(unit=unit, subject=subject)
 
 
-@unit_app.command("start", epilog=example("loopbook loop unit start a"))
-def unit_start(unit: UnitId, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+@writes(unit_app, "start", "loopbook loop unit start a")
+def unit_start(unit: UnitId) -> Event:
     """Work on a unit has begun."""
-    from loopbook.events import UnitStarted
-
-    write(Target(store, loop, session), UnitStarted(unit=unit))
+    return loopbook.UnitStarted(unit=unit)
 
 
-@unit_app.command("done", epilog=example("loopbook loop unit done a"))
-def unit_done(unit: UnitId, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+@writes(unit_app, "done", "loopbook loop unit done a")
+def unit_done(unit: UnitId) -> Event:
     """A unit is done."""
-    from loopbook.events import UnitDone
-
-    write(Target(store, loop, session), UnitDone(unit=unit))
+    return loopbook.UnitDone(unit=unit)
 
 
-@unit_app.command("drop", epilog=example("loopbook loop unit drop a --why 'moved to the next release'"))
-def unit_drop(
-    unit: UnitId, why: Why, loop: LoopId = None, store: Store = None, session: Session = "cli"
-) -> None:
+@writes(unit_app, "drop", "loopbook loop unit drop a --why 'moved to the next release'")
+def unit_drop(unit: UnitId, why: Why) -> Event:
     """A unit will not be done."""
-    from loopbook.events import UnitDropped
-
-    write(Target(store, loop, session), UnitDropped(unit=unit, why=why))
+    return loopbook.UnitDropped(unit=unit, why=why)
 
 
-@child_app.command("link", epilog=example("loopbook loop child link c2 --accept 'pytest -q' --timeout 120"))
+@writes(child_app, "link", "loopbook loop child link c2 --accept 'pytest -q' --timeout 120")
 def child_link(
     *,
     child: ChildId,
@@ -137,23 +105,13 @@ def child_link(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long that check may take.")
     ] = 600,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """The loop sent a child out. Linked again after its report, it is out again."""
-    from loopbook.events import Accept, ChildLinked
-
-    event = ChildLinked(
-        child=child, host=host, unit=unit, session_file=session_file,
-        accept=None if accept is None else Accept(command=accept, timeout_sec=timeout),
-    )  # fmt: skip
-    write(Target(store, loop, session), event)
+    check = None if accept is None else loopbook.Accept(command=accept, timeout_sec=timeout)
+    return loopbook.ChildLinked(child=child, host=host, unit=unit, session_file=session_file, accept=check)
 
 
-@child_app.command(
-    "report", epilog=example("loopbook loop child report c1 --ok --summary 'changelog written'")
-)
+@writes(child_app, "report", "loopbook loop child report c1 --ok --summary 'changelog written'")
 def child_report(
     *,
     context: typer.Context,
@@ -165,23 +123,14 @@ def child_report(
     friction: Annotated[
         str | None, typer.Option("--friction", metavar="TEXT", help="What got in its way.")
     ] = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """A child came back."""
-    from loopbook.events import ChildReported
-
     if ok is None:
         context.fail("Missing option '--ok' or '--failed'")
-    write(Target(store, loop, session), ChildReported(child=child, ok=ok, summary=summary, friction=friction))
+    return loopbook.ChildReported(child=child, ok=ok, summary=summary, friction=friction)
 
 
-@child_app.command("drop", epilog=example("loopbook loop child drop c1 --why 'its machine is gone'"))
-def child_drop(
-    child: ChildId, why: Why, loop: LoopId = None, store: Store = None, session: Session = "cli"
-) -> None:
+@writes(child_app, "drop", "loopbook loop child drop c1 --why 'its machine is gone'")
+def child_drop(child: ChildId, why: Why) -> Event:
     """Nobody waits for this child any more."""
-    from loopbook.events import ChildDropped
-
-    write(Target(store, loop, session), ChildDropped(child=child, why=why))
+    return loopbook.ChildDropped(child=child, why=why)

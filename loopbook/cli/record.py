@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopbook.cli.options import LoopId, Ref, Resolves, Session, Store, Unit, example, not_blank
+import loopbook
+from loopbook.cli.options import LoopId, Resolves, Session, Store, example, not_blank
 from loopbook.cli.output import stdin_lines
 from loopbook.cli.target import Target, write
+from loopbook.cli.writing import Event, writes
 from loopbook.errors import InvalidEvent
 
 if TYPE_CHECKING:
     from loopbook.entry import Draft
-    from loopbook.events import Event, Finding
 
 app = typer.Typer(
     help="Record what was done: evidence that moves a phase, and notes that move none.",
@@ -126,13 +127,7 @@ def _owns_unit(word: object) -> bool:
     return cls is not None and "unit" in cls.model_fields
 
 
-def _write(target: Target, event: Event, unit: str | None, ref: str | None) -> None:
-    from loopbook.entry import Draft
-
-    write(target, Draft(event, unit=unit, host_ref=ref))
-
-
-@app.command(epilog=example("loopbook loop record change --summary 'retry added' --path client.py"))
+@writes(app, "change", "loopbook loop record change --summary 'retry added' --path client.py", evidence=True)
 def change(
     *,
     summary: Annotated[
@@ -146,23 +141,15 @@ def change(
     ] = None,
     revision: Annotated[str | None, typer.Option("--revision", metavar="REV", help="The commit.")] = None,
     resolves: Resolves = None,
-    unit: Unit = None,
-    ref: Ref = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """Something was written."""
-    from loopbook.events import Change
-
-    event = Change(
+    return loopbook.Change(
         summary=summary, paths=tuple(paths or ()), diff_summary=diff_summary, revision=revision,
         resolves=tuple(resolves or ()),
     )  # fmt: skip
-    _write(Target(store, loop, session), event, unit, ref)
 
 
-@app.command(epilog=example("loopbook loop record check --command 'pytest -q' --exit-code 1"))
+@writes(app, "check", "loopbook loop record check --command 'pytest -q' --exit-code 1", evidence=True)
 def check(
     *,
     context: typer.Context,
@@ -187,15 +174,8 @@ def check(
     output_tail: Annotated[
         str | None, typer.Option("--output-tail", metavar="TEXT", help="The end of what it printed.")
     ] = None,
-    unit: Unit = None,
-    ref: Ref = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """A command that can vouch for the work was run, and how it ended."""
-    from loopbook.events import Check
-
     told: Literal["pass", "fail"] | None = None
     if exit_code is not None and not masked:
         told = "pass" if exit_code == 0 else "fail"
@@ -206,18 +186,17 @@ def check(
             f"Exit code {exit_code} and outcome {outcome} contradict each other; give --masked where the"
             " exit code is not the check's own"
         )
-    event = Check(
+    return loopbook.Check(
         command=command, outcome=outcome or told or "unknown", exit_code=exit_code, masked=masked,
         scope=scope, output_tail=output_tail,
     )  # fmt: skip
-    _write(Target(store, loop, session), event, unit, ref)
 
 
-@app.command(
-    epilog=example(
-        "loopbook loop record review --tier light --reviewer ada --finding 'f1:concern:retries have no bound'"
-    )
-)
+@writes(
+    app, "review",
+    "loopbook loop record review --tier light --reviewer ada --finding 'f1:concern:retries have no bound'",
+    evidence=True,
+)  # fmt: skip
 def review(
     *,
     tier: Annotated[
@@ -232,32 +211,24 @@ def review(
             help="A finding; its severity is blocker, concern or nit. May be repeated; none at all: clean.",
         ),
     ] = None,
-    unit: Unit = None,
-    ref: Ref = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """Somebody read the work."""
-    from loopbook.events import Review
-
-    event = Review(tier=tier, reviewer=reviewer, findings=tuple(map(_finding, findings or ())))
-    _write(Target(store, loop, session), event, unit, ref)
+    return loopbook.Review(tier=tier, reviewer=reviewer, findings=tuple(map(_finding, findings or ())))
 
 
-def _finding(text: str) -> Finding:
-    from loopbook.events import Finding
-
+def _finding(text: str) -> loopbook.Finding:
     name, severity, words = (part.strip() for part in (*text.split(":", 2), "", "")[:3])
     for known in ("blocker", "concern", "nit"):
         if severity == known and name and words:
-            return Finding(id=name, severity=known, text=words)
+            return loopbook.Finding(id=name, severity=known, text=words)
     raise InvalidEvent(
         f"{text!r} is no finding: write it as id:severity:text, severity blocker, concern or nit"
     )
 
 
-@app.command(epilog=example("loopbook loop record decision --text 'exponential backoff' --by user"))
+@writes(
+    app, "decision", "loopbook loop record decision --text 'exponential backoff' --by user", evidence=True
+)  # fmt: skip
 def decision(
     *,
     text: Annotated[
@@ -268,20 +239,14 @@ def decision(
         str | None, typer.Option("--question", metavar="TEXT", help="What had been asked.")
     ] = None,
     resolves: Resolves = None,
-    unit: Unit = None,
-    ref: Ref = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """Something was settled."""
-    from loopbook.events import Decision
-
-    event = Decision(text=text, decided_by=by, question=question, resolves=tuple(resolves or ()))
-    _write(Target(store, loop, session), event, unit, ref)
+    return loopbook.Decision(text=text, decided_by=by, question=question, resolves=tuple(resolves or ()))
 
 
-@app.command(epilog=example("loopbook loop record source --locator rfc9110 --summary 'when to retry'"))
+@writes(
+    app, "source", "loopbook loop record source --locator rfc9110 --summary 'when to retry'", evidence=True
+)
 def source(
     *,
     locator: Annotated[
@@ -289,53 +254,35 @@ def source(
         typer.Option("--locator", metavar="TEXT", help="Its address, path or query.", callback=not_blank),
     ],
     summary: Annotated[str, typer.Option("--summary", metavar="TEXT", help="What it says.")] = "",
-    unit: Unit = None,
-    ref: Ref = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """Something was consulted."""
-    from loopbook.events import Source
-
-    _write(Target(store, loop, session), Source(locator=locator, summary=summary), unit, ref)
+    return loopbook.Source(locator=locator, summary=summary)
 
 
-@app.command(epilog=example("loopbook loop record task 'write the retry'"))
-def task(text: Text, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+@writes(app, "task", "loopbook loop record task 'write the retry'")
+def task(text: Text) -> Event:
     """What the agent sets out to do next."""
-    from loopbook.events import Task
-
-    write(Target(store, loop, session), Task(text=text))
+    return loopbook.Task(text=text)
 
 
-@app.command(epilog=example("loopbook loop record base 'main at 4f2a9c1'"))
-def base(text: Text, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+@writes(app, "base", "loopbook loop record base 'main at 4f2a9c1'")
+def base(text: Text) -> Event:
     """What the work is based on."""
-    from loopbook.events import Base
-
-    write(Target(store, loop, session), Base(text=text))
+    return loopbook.Base(text=text)
 
 
-@app.command(epilog=example("loopbook loop record watch 'CI run 812'"))
-def watch(text: Text, loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
+@writes(app, "watch", "loopbook loop record watch 'CI run 812'")
+def watch(text: Text) -> Event:
     """Something outside is being watched."""
-    from loopbook.events import Watch
-
-    write(Target(store, loop, session), Watch(text=text))
+    return loopbook.Watch(text=text)
 
 
-@app.command(epilog=example("loopbook loop record friction 'no compiler here' --child scout-7"))
+@writes(app, "friction", "loopbook loop record friction 'no compiler here' --child scout-7")
 def friction(
     text: Text,
     child: Annotated[
         str | None, typer.Option("--child", metavar="NAME", help="Whose friction it is, if a child's.")
     ] = None,
-    loop: LoopId = None,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
+) -> Event:
     """What got in the way."""
-    from loopbook.events import Friction
-
-    write(Target(store, loop, session), Friction(text=text, child=child))
+    return loopbook.Friction(text=text, child=child)

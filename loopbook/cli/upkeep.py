@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 import typer
 
 from loopbook.cli.exits import FOUND
-from loopbook.cli.options import AsJson, Session, Store, example
+from loopbook.cli.options import AsJson, NewFile, Session, Store, example
 from loopbook.cli.output import complain, one_line, say, say_json
 from loopbook.cli.target import opened
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Stores: checked, copied, cleaned.")
 
 OneLoop = Annotated[str, typer.Argument(metavar="LOOP", help="The loop's id.", show_default=False)]
-NewFile = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="A new file to write; else standard output.")
-]
 
 
 @app.command(epilog=example("loopbook store fsck", "loopbook store fsck --json"))
