@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from loopbook.projections.evolve import evolve, fold
+from loopbook.projections.evolve import evolve, fold, take
+from loopbook.projections.folding import Folding
 from loopbook.projections.phases import Position, position, verify_state
 from loopbook.projections.state import EMPTY, FOLD_VERSION, BookState
 from loopbook.projections.verification import record_of
@@ -11,10 +12,12 @@ __all__ = [
     "EMPTY",
     "FOLD_VERSION",
     "BookState",
+    "Folding",
     "Position",
     "evolve",
     "fold",
     "position",
     "record_of",
+    "take",
     "verify_state",
 ]

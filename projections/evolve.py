@@ -29,6 +29,7 @@ from loopbook.projections import (
     units,
     verification,
 )
+from loopbook.projections.folding import Folding, Machine
 from loopbook.projections.state import (
     DIFF_CHARS,
     EMPTY,
@@ -52,44 +53,51 @@ def evolve(state: BookState, entry: Entry) -> BookState:
     >>> evolve(EMPTY, entry).notes.tasks
     ('write the retry',)
     """
-    if entry.originator_version != state.version + 1:
-        raise VersionGap(entry.originator_id, state.version, entry.originator_version)
-    handler = _HANDLERS.get(type(entry.event))
-    if handler is None:
-        return state._replace(version=entry.originator_version)
-    return handler(state, entry, entry.event)
+    now = Folding(state)
+    take(now, entry)
+    return now.state()
 
 
 def fold(entries: Iterable[Entry], state: BookState = EMPTY) -> BookState:
     """The state after all of ``entries``. Raises ``VersionGap`` like ``evolve``."""
+    now = Folding(state)
     for entry in entries:
-        state = evolve(state, entry)
-    return state
+        take(now, entry)
+    return now.state()
+
+
+def take(now: Folding, entry: Entry) -> None:
+    """Move a fold on by one entry. Raises ``VersionGap`` like ``evolve``; nothing has moved then."""
+    event = entry.event
+    if entry.originator_version != now.version + 1:
+        raise VersionGap(entry.originator_id, now.version, entry.originator_version)
+    now.version = entry.originator_version
+    handler = _HANDLERS.get(event.__class__)
+    if handler is not None:
+        handler(now, entry, event)
 
 
 # --- the life of a loop ----------------------------------------------------------------------
 
 
-def _loop_opened(state: BookState, entry: Entry, event: e.LoopOpened) -> BookState:
+def _loop_opened(now: Folding, entry: Entry, event: e.LoopOpened) -> None:
     seq, tier = entry.originator_version, event.review_tier
-    if state.life.opened:
-        return state._replace(version=seq)
-    definition = _definition(event)
-    plan = phases.plan_of(definition)
-    life = Life(
+    if now.life.opened:
+        return
+    now.life = Life(
         opened=seq,
         kind=event.kind[:TEXT_CHARS],
         intent=event.intent[:PROMPT_CHARS],
         anchor=event.anchor[:PROMPT_CHARS] if event.anchor is not None else None,
         review_tier=tier,
-        definition=definition,
+        definition=_definition(event),
         session=entry.session,
     )
-    known = {
-        name: unit._replace(work=phases.begun(unit.work, plan, tier, seq))
-        for name, unit in state.units.items()
+    plan = phases.plan_of(now.life.definition)
+    now.machine = Machine(phases.begun(now.machine.work(), plan, tier, seq))
+    now.units = {
+        name: unit._replace(work=phases.begun(unit.work, plan, tier, seq)) for name, unit in now.units.items()
     }
-    return state._replace(version=seq, life=life, work=phases.begun(state.work, plan, tier, seq), units=known)
 
 
 def _definition(event: e.LoopOpened) -> str:
@@ -103,63 +111,56 @@ def _definition(event: e.LoopOpened) -> str:
     return text if phases.plan_of(text) else ""
 
 
-def _session_adopted(state: BookState, entry: Entry, _event: e.SessionAdopted) -> BookState:
-    life = state.life._replace(session=entry.session)
-    return state._replace(version=entry.originator_version, life=life)
+def _session_adopted(now: Folding, entry: Entry, _event: e.SessionAdopted) -> None:
+    now.life = now.life._replace(session=entry.session)
 
 
-def _close_declared(state: BookState, entry: Entry, event: e.CloseDeclared) -> BookState:
-    seq = entry.originator_version
-    return state._replace(
-        version=seq, life=state.life._replace(claim=event.claim[:PROMPT_CHARS], declared=seq)
-    )
+def _close_declared(now: Folding, entry: Entry, event: e.CloseDeclared) -> None:
+    now.life = now.life._replace(claim=event.claim[:PROMPT_CHARS], declared=entry.originator_version)
 
 
-def _loop_closed(state: BookState, entry: Entry, event: e.LoopClosed) -> BookState:
-    life = state.life._replace(outcome=event.outcome, claim=None, declared=0)
-    return state._replace(version=entry.originator_version, life=life)
+def _loop_closed(now: Folding, _entry: Entry, event: e.LoopClosed) -> None:
+    now.life = now.life._replace(outcome=event.outcome, claim=None, declared=0)
 
 
-def _loop_reopened(state: BookState, entry: Entry, _event: e.LoopReopened) -> BookState:
-    return state._replace(version=entry.originator_version, life=state.life._replace(outcome=None))
+def _loop_reopened(now: Folding, _entry: Entry, _event: e.LoopReopened) -> None:
+    now.life = now.life._replace(outcome=None)
 
 
-def _forked(state: BookState, entry: Entry, _event: e.Forked) -> BookState:
+def _forked(now: Folding, entry: Entry, _event: e.Forked) -> None:
     """A fork goes on, in the session that made it, also where its parent had been closed."""
-    life = state.life._replace(session=entry.session, outcome=None)
-    return state._replace(version=entry.originator_version, life=life)
+    now.life = now.life._replace(session=entry.session, outcome=None)
 
 
 # --- evidence ----------------------------------------------------------------------------------
 
 
-def _evidence(state: BookState, entry: Entry, event: e.Event) -> BookState:
-    return _with_evidence(state, entry, event, entry.unit)
+def _evidence(now: Folding, entry: Entry, event: e.Event) -> None:
+    _with_evidence(now, entry, event, entry.unit)
 
 
-def _child_reported(state: BookState, entry: Entry, event: e.ChildReported) -> BookState:
-    state = _with_evidence(state, entry, event, children.unit_of(state.children, event.child))
-    notes = state.notes
+def _child_reported(now: Folding, entry: Entry, event: e.ChildReported) -> None:
+    _with_evidence(now, entry, event, children.unit_of(now.children, event.child))
+    now.children = children.reported(now.children, event.child)
     if event.friction:
-        notes = friction.friction(notes, event.friction, event.child)
-    return state._replace(children=children.reported(state.children, event.child), notes=notes)
+        now.notes = friction.friction(now.notes, event.friction, event.child)
 
 
-def _with_evidence(state: BookState, entry: Entry, event: e.Event, unit: str | None) -> BookState:
+def _with_evidence(now: Folding, entry: Entry, event: e.Event, unit: str | None) -> None:
     """The whole book's machine takes every piece of evidence, a unit's its own; the subject hears of it."""
-    _, life, work, loop, known, units_added, open_todos, living, notes, run, spent = state
-    seq, several = entry.originator_version, units_added > 1
-    plan, tier = phases.plan_of(life.definition), life.review_tier
-    work = phases.turn(work, entry, None if several else plan, tier)
-    own = known.get(unit) if unit is not None else None
-    if own is None or unit is None:
-        loop = _heard_of(loop, event, seq, None)
-    else:
-        loop = loop if several else _heard_of(loop, event, seq, unit)
-        after = phases.turn(own.work, entry, plan, tier)
-        about = _heard_of(own.about, event, seq, unit)
-        known = {**known, unit: own._replace(work=after, about=about)}
-    return BookState(seq, life, work, loop, known, units_added, open_todos, living, notes, run, spent)
+    seq, several = entry.originator_version, now.units_added > 1
+    plan, tier = phases.plan_of(now.life.definition), now.life.review_tier
+    phases.turn(now.machine, entry, None if several else plan, tier)
+    if unit is None or unit not in now.units:
+        now.loop = _heard_of(now.loop, event, seq, None)
+        return
+    if not several:
+        now.loop = _heard_of(now.loop, event, seq, unit)
+    own = now.units[unit]
+    machine = Machine(own.work)
+    phases.turn(machine, entry, plan, tier)
+    about = _heard_of(own.about, event, seq, unit)
+    now.units = {**now.units, unit: own._replace(work=machine.work(), about=about)}
 
 
 #: What a piece of evidence is kept as in one word: its outcome, tier or summary.
@@ -184,143 +185,118 @@ def _heard_of(about: Subject, event: e.Event, seq: int, unit: str | None) -> Sub
 # --- todos, units, children, notes ---------------------------------------------------------------
 
 
-def _todo_opened(state: BookState, entry: Entry, event: e.TodoOpened) -> BookState:
-    seq = entry.originator_version
-    return state._replace(version=seq, todos=todos.opened(state.todos, event, seq))
+def _todo_opened(now: Folding, entry: Entry, event: e.TodoOpened) -> None:
+    now.todos = todos.opened(now.todos, event, entry.originator_version)
 
 
-def _todo_followup_set(state: BookState, entry: Entry, event: e.TodoFollowupSet) -> BookState:
-    seq = entry.originator_version
-    return state._replace(version=seq, todos=todos.followed_up(state.todos, event, seq))
+def _todo_followup_set(now: Folding, entry: Entry, event: e.TodoFollowupSet) -> None:
+    now.todos = todos.followed_up(now.todos, event, entry.originator_version)
 
 
-def _todo_ended(state: BookState, entry: Entry, event: e.TodoCompleted | e.TodoDropped) -> BookState:
-    return state._replace(version=entry.originator_version, todos=todos.ended(state.todos, event.todo))
+def _todo_ended(now: Folding, _entry: Entry, event: e.TodoCompleted | e.TodoDropped) -> None:
+    now.todos = todos.ended(now.todos, event.todo)
 
 
-def _unit_added(state: BookState, entry: Entry, event: e.UnitAdded) -> BookState:
-    seq, tier = entry.originator_version, state.life.review_tier
-    plan = phases.plan_of(state.life.definition)
-    total = state.units_added + (event.unit not in state.units)
-    known = units.added(state.units, event, seq, phases.begun(Work(), plan, tier, seq))
-    work = state.work
-    if total == 2 and state.units_added == 1:
-        known = units.first_takes_over(known, state.loop)
-        work = work._replace(since=seq)
-    return state._replace(version=seq, work=work, units=known, units_added=total)
+def _unit_added(now: Folding, entry: Entry, event: e.UnitAdded) -> None:
+    seq, before = entry.originator_version, now.units_added
+    now.units_added += event.unit not in now.units
+    plan, tier = phases.plan_of(now.life.definition), now.life.review_tier
+    now.units = units.added(now.units, event, seq, phases.begun(Work(), plan, tier, seq))
+    if before == 1 and now.units_added == 2:
+        now.units = units.first_takes_over(now.units, now.loop)
+        now.machine.since = seq
 
 
-def _unit_started(state: BookState, entry: Entry, event: e.UnitStarted) -> BookState:
-    seq = entry.originator_version
-    return state._replace(version=seq, units=units.started(state.units, event.unit, seq))
+def _unit_started(now: Folding, entry: Entry, event: e.UnitStarted) -> None:
+    now.units = units.started(now.units, event.unit, entry.originator_version)
 
 
-def _unit_ended(state: BookState, entry: Entry, event: e.UnitDone | e.UnitDropped) -> BookState:
-    seq, dropped = entry.originator_version, isinstance(event, e.UnitDropped)
-    return state._replace(version=seq, units=units.ended(state.units, event.unit, seq, dropped=dropped))
+def _unit_ended(now: Folding, entry: Entry, event: e.UnitDone | e.UnitDropped) -> None:
+    dropped = isinstance(event, e.UnitDropped)
+    now.units = units.ended(now.units, event.unit, entry.originator_version, dropped=dropped)
 
 
-def _child_linked(state: BookState, entry: Entry, event: e.ChildLinked) -> BookState:
-    seq = entry.originator_version
+def _child_linked(now: Folding, entry: Entry, event: e.ChildLinked) -> None:
     unit = event.unit if event.unit is not None else entry.unit
-    return state._replace(version=seq, children=children.linked(state.children, event, unit, seq, entry.at))
+    now.children = children.linked(now.children, event, unit, entry.originator_version, entry.at)
 
 
-def _child_dropped(state: BookState, entry: Entry, event: e.ChildDropped) -> BookState:
-    return state._replace(
-        version=entry.originator_version, children=children.ended(state.children, event.child)
-    )
+def _child_dropped(now: Folding, _entry: Entry, event: e.ChildDropped) -> None:
+    now.children = children.ended(now.children, event.child)
 
 
-def _child_lost(state: BookState, entry: Entry, event: e.ChildLost) -> BookState:
-    return state._replace(
-        version=entry.originator_version,
-        children=children.was_lost(state.children, event.child),
-        notes=friction.friction(state.notes, friction.LOST, event.child),
-    )
+def _child_lost(now: Folding, _entry: Entry, event: e.ChildLost) -> None:
+    now.children = children.was_lost(now.children, event.child)
+    now.notes = friction.friction(now.notes, friction.LOST, event.child)
 
 
-def _task(state: BookState, entry: Entry, event: e.Task) -> BookState:
-    return state._replace(version=entry.originator_version, notes=friction.task(state.notes, event.text))
+def _task(now: Folding, _entry: Entry, event: e.Task) -> None:
+    now.notes = friction.task(now.notes, event.text)
 
 
-def _friction(state: BookState, entry: Entry, event: e.Friction) -> BookState:
-    notes = friction.friction(state.notes, event.text, event.child)
-    return state._replace(version=entry.originator_version, notes=notes)
+def _friction(now: Folding, _entry: Entry, event: e.Friction) -> None:
+    now.notes = friction.friction(now.notes, event.text, event.child)
 
 
 # --- runs and advice -------------------------------------------------------------------------------
 
 
-def _prompted(state: BookState, entry: Entry, event: e.Prompted) -> BookState:
-    seq = entry.originator_version
-    return state._replace(version=seq, runs=runs.prompted(state.runs, event, seq))
+def _prompted(now: Folding, entry: Entry, event: e.Prompted) -> None:
+    now.runs = runs.prompted(now.runs, event, entry.originator_version)
 
 
-def _run_settled(state: BookState, entry: Entry, event: e.RunSettled) -> BookState:
-    seq, last = entry.originator_version, state.runs.last
-    changed = state.work.last["change"] > (last.seq if last else 0)
-    work = state.work
-    checks = verification.settled(work.checks, event, changed_in_run=changed)
-    return state._replace(
-        version=seq,
-        work=work if checks is work.checks else work._replace(checks=checks),
-        children=children.observed(state.children, event.observed, entry.at),
-        runs=runs.settled(state.runs, event, seq, entry.session),
-    )
+def _run_settled(now: Folding, entry: Entry, event: e.RunSettled) -> None:
+    last, machine = now.runs.last, now.machine
+    changed = machine.last["change"] > (last.seq if last else 0)
+    machine.checks = verification.settled(machine.checks, event, changed_in_run=changed)
+    now.children = children.observed(now.children, event.observed, entry.at)
+    now.runs = runs.settled(now.runs, event, entry.originator_version, entry.session)
 
 
-def _judged(state: BookState, entry: Entry, event: e.Judged) -> BookState:
-    seq, life = entry.originator_version, state.life
+def _judged(now: Folding, entry: Entry, event: e.Judged) -> None:
     if event.sort == "close":
-        life = life._replace(claim=None, declared=0)
-    state = _about(state, entry.unit, lambda about: notices.judged(about, event, seq))
-    passed = runs.gated(state.runs, event.run, event.advisor)
-    return state._replace(version=seq, life=life, runs=passed, spent=spending.spent(state.spent, event))
+        now.life = now.life._replace(claim=None, declared=0)
+    _about(now, entry.unit, lambda about: notices.judged(about, event, entry.originator_version))
+    now.runs = runs.gated(now.runs, event.run, event.advisor)
+    now.spent = spending.spent(now.spent, event)
 
 
-def _noticed(state: BookState, entry: Entry, event: e.Noticed) -> BookState:
+def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
     seq = entry.originator_version
-    state = _about(state, entry.unit, lambda about: notices.noticed(about, event, seq))
+    _about(now, entry.unit, lambda about: notices.noticed(about, event, seq))
     for name in event.units:
-        if units.subject_of(state, name) is not None:
-            state = _about(state, name, lambda about: notices.named(about, event.advisor, seq))
-    return state._replace(
-        version=seq,
-        todos=todos.named(state.todos, event.todos, seq),
-        runs=runs.gated(runs.noticed(state.runs, event, seq), event.run, event.advisor),
-    )
+        if units.subject_of(now, name) is not None:
+            _about(now, name, lambda about: notices.named(about, event.advisor, seq))
+    now.todos = todos.named(now.todos, event.todos, seq)
+    now.runs = runs.gated(runs.noticed(now.runs, event, seq), event.run, event.advisor)
 
 
-def _passed_over(state: BookState, entry: Entry, event: e.PassedOver) -> BookState:
-    seq = entry.originator_version
-    passed = runs.passed_over(state.runs, event, seq)
-    return state._replace(version=seq, runs=passed, spent=spending.spent(state.spent, event))
+def _passed_over(now: Folding, entry: Entry, event: e.PassedOver) -> None:
+    now.runs = runs.passed_over(now.runs, event, entry.originator_version)
+    now.spent = spending.spent(now.spent, event)
 
 
-def _delivered(state: BookState, entry: Entry, event: e.Delivered) -> BookState:
-    seq = entry.originator_version
-    return state._replace(version=seq, runs=runs.delivered(state.runs, event.notice))
+def _delivered(now: Folding, _entry: Entry, event: e.Delivered) -> None:
+    now.runs = runs.delivered(now.runs, event.notice)
 
 
-def _about(state: BookState, name: str | None, then: Callable[[Subject], Subject]) -> BookState:
-    """The state with what was said of one subject; below two units it was said of the loop."""
-    unit = units.subject_of(state, name)
+def _about(now: Folding, name: str | None, then: Callable[[Subject], Subject]) -> None:
+    """What was said of one subject; below two units it was said of the loop."""
+    unit = units.subject_of(now, name)
     if unit is None:
-        return state._replace(loop=then(state.loop))
-    one = state.units[unit]
-    return state._replace(units={**state.units, unit: one._replace(about=then(one.about))})
+        now.loop = then(now.loop)
+    else:
+        one = now.units[unit]
+        now.units = {**now.units, unit: one._replace(about=then(one.about))}
 
 
 # --- the table ----------------------------------------------------------------------------------------
 
-_Handler = Callable[[BookState, Entry, e.Event], BookState]
+_Handler = Callable[[Folding, Entry, e.Event], None]
 _E = TypeVar("_E", bound=e.Event)
 
 
-def _on(
-    cls: type[_E], handler: Callable[[BookState, Entry, _E], BookState]
-) -> tuple[type[e.Event], _Handler]:
+def _on(cls: type[_E], handler: Callable[[Folding, Entry, _E], None]) -> tuple[type[e.Event], _Handler]:
     return cls, cast("_Handler", handler)  # called with events of the row's own type only
 
 

@@ -25,6 +25,7 @@ from loopbook.errors import InvalidKind, UnknownUnit
 from loopbook.events import Change, Check, Decision, Event, Review, Tier
 from loopbook.kinds import CLOSE, OPEN, Kind, Named, Need, from_definition
 from loopbook.projections import children, findings, todos, units, verification
+from loopbook.projections.folding import Machine
 from loopbook.projections.state import BookState, Work
 from loopbook.projections.verification import VerifyState
 
@@ -97,33 +98,37 @@ def begun(work: Work, plan: Plan | None, tier: Tier, seq: int) -> Work:
     return work._replace(phase=walk(plan, work, tier))
 
 
-def turn(work: Work, entry: Entry, plan: Plan | None, tier: Tier) -> Work:
-    """The machine after one piece of evidence. ``plan`` is ``None`` where no phase is to be walked."""
+def turn(machine: Machine, entry: Entry, plan: Plan | None, tier: Tier) -> None:
+    """Turn a machine by one piece of evidence. ``plan`` is ``None`` where no phase is to be walked."""
     event, seq = entry.event, entry.originator_version
-    phase, since, last, matches, full, clean, opened, checks = work
-    last = {**last, event.type: seq}
+    word = event.type
+    machine.last[word] = seq
     match event:
         case Change():
-            opened = findings.resolved(opened, event.resolves)
-            checks = verification.changed(checks, entry.line)
+            machine.findings = findings.resolved(machine.findings, event.resolves)
+            machine.checks = verification.changed(machine.checks, entry.line)
         case Check():
-            checks = verification.checked(checks, event, seq, entry.line)
+            machine.checks = verification.checked(machine.checks, event, seq, entry.line)
         case Review():
-            opened = findings.reviewed(opened, event, seq)
-            full = seq if event.tier == "full" else full
-            clean = clean if findings.objections(event) else seq
+            machine.findings = findings.reviewed(machine.findings, event, seq)
+            if event.tier == "full":
+                machine.full = seq
+            if not findings.objections(event):
+                machine.clean = seq
         case Decision():
-            opened = findings.resolved(opened, event.resolves)
-    if plan is None or event.type not in plan.moved_by:
-        return Work(phase, since, last, matches, full, clean, opened, checks)
+            machine.findings = findings.resolved(machine.findings, event.resolves)
+    if plan is not None and word in plan.moved_by:
+        _move(machine, event, seq, plan, tier)
+
+
+def _move(machine: Machine, event: Event, seq: int, plan: Plan, tier: Tier) -> None:
+    """Count what the evidence matches, and walk."""
     for place, need in plan.tries.get(event.type, ()):
         if _matches(need, event):
-            matches = (*matches[:place], seq, *matches[place + 1 :])
-    work = Work(phase, since, last, matches, full, clean, opened, checks)
-    reached = walk(plan, work, tier)
-    if reached == phase:
-        return work
-    return Work(reached, seq, last, matches, full, clean, opened, checks)
+            machine.matches[place] = seq
+    reached = walk(plan, machine, tier)
+    if reached != machine.phase:
+        machine.phase, machine.since = reached, seq
 
 
 def _matches(need: Need, event: Event) -> bool:
@@ -133,7 +138,7 @@ def _matches(need: Need, event: Event) -> bool:
     return True
 
 
-def walk(plan: Plan, work: Work, tier: Tier) -> int:
+def walk(plan: Plan, work: Work | Machine, tier: Tier) -> int:
     """The place of the phase that is next: the first with an unmet need, at the latest the last."""
     place = 0
     for place, needs in enumerate(plan.phases):
@@ -143,7 +148,7 @@ def walk(plan: Plan, work: Work, tier: Tier) -> int:
     return place
 
 
-def _unmet(need: Need, match: int, work: Work, tier: Tier) -> bool:
+def _unmet(need: Need, match: int, work: Work | Machine, tier: Tier) -> bool:
     """Whether a need asks for something that is not there. ``closable`` does: the walk ends with it."""
     last, named = work.last, need.named
     if named is None:

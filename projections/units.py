@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loopbook.events import UnitAdded
+from loopbook.projections.folding import Folding
 from loopbook.projections.state import ENDED_UNITS, TEXT_CHARS, BookState, Subject, Unit, Work
 
 Units = Mapping[str, Unit]
@@ -59,6 +60,6 @@ def going_on(state: BookState) -> tuple[str, ...]:
     return tuple(name for name, unit in state.units.items() if not unit.ended)
 
 
-def subject_of(state: BookState, unit: str | None) -> str | None:
+def subject_of(state: BookState | Folding, unit: str | None) -> str | None:
     """Whose event this is: the unit's where there are two or more and it is one, else the loop's."""
     return unit if state.units_added > 1 and unit in state.units else None

@@ -25,7 +25,7 @@ from loopbook.run import Call, ToolKind
 VerifyState = Literal["none", "stale", "failing", "passing", "unknown"]
 
 #: The scopes whose pass can vouch for the work.
-VOUCHING: tuple[Scope, ...] = ("tests", "build", "manual")
+VOUCHING: frozenset[Scope] = frozenset({"tests", "build", "manual"})
 
 #: Tools that run nothing and set nobody to work, so that no check can hide in them. A tool that
 #: waits may itself run what it waits for, and a message may set a child to work.
@@ -37,7 +37,7 @@ RUNS_NOTHING: frozenset[ToolKind] = frozenset(
 def changed(checks: Checks, line: int | None) -> Checks:
     """What stands after a change: nothing is verified, and what was is history."""
     before = {**checks.before, **checks.newest} if checks.newest else checks.before
-    return Checks(before=before, change_line=line)
+    return Checks((), {}, {}, None, before, line)
 
 
 def checked(checks: Checks, check: Check, seq: int, line: int | None) -> Checks:
@@ -103,7 +103,7 @@ def _no_check_called(run: RunSettled, *, changed_in_run: bool) -> bool:
 
 def verified(checks: Checks) -> bool:
     """Whether a pass vouches for the work and no failure stands since the last change."""
-    return not checks.failing and any(scope in checks.passing for scope in VOUCHING)
+    return not checks.failing and not VOUCHING.isdisjoint(checks.passing)
 
 
 def verify_word(work: Work) -> VerifyState:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from loopbook import events as e
 from loopbook.entry import Entry
 from loopbook.errors import Refused, UnknownUnit, VersionGap
-from loopbook.projections import EMPTY, BookState, evolve, fold, position, verify_state
+from loopbook.projections import EMPTY, BookState, Folding, evolve, fold, position, take, verify_state
 from loopbook.projections.admission import admit
 from loopbook.projections.children import out
 from loopbook.projections.todos import loose
@@ -70,6 +70,20 @@ def test_stepwise_is_whole_and_the_state_counts_its_entries(history: list[Entry]
         state = after
         assert state.version == seq
     assert state == fold(history)
+
+
+@given(odd_histories())
+def test_a_state_taken_while_a_fold_goes_on_is_the_stepwise_one_and_does_not_move(
+    history: list[Entry],
+) -> None:
+    now, stepwise = Folding(EMPTY), EMPTY
+    taken: list[tuple[BookState, bytes]] = []
+    for entry in history:
+        take(now, entry)
+        stepwise = evolve(stepwise, entry)
+        assert now.state() == stepwise
+        taken.append((now.state(), pickle.dumps(stepwise)))
+    assert all(pickle.dumps(state) == before for state, before in taken)
 
 
 @given(odd_histories())
