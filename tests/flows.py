@@ -36,13 +36,14 @@ __all__ = ["CONTENT", "NOON", "Table", "reasons"]
 
 class Table:
     """Entries folded one by one. ``thinking`` runs when a judge is asked, ``before_append`` before each
-    append, which then sees a conflict if it wrote."""
+    append, which then sees a conflict if it wrote. ``answers`` are said first."""
 
     def __init__(self, kind: str = "change", tier: e.Tier = "light", *, opened: bool = True) -> None:
         self.state: BookState = EMPTY
         self.entries: list[Entry] = []
         self.asked: list[Packet] = []
         self.decided: set[int] = set()
+        self.answers: list[dict[str, object] | Failure] = []
         self.thinking: list[Callable[[], None]] = []
         self.before_append: list[Callable[[], None]] = []
         self.idle = True
@@ -112,6 +113,7 @@ class Table:
             return self.entries[step.seq - 1]
         if isinstance(step, Ask):
             self.asked.append(step.packet)
+            said = self.answers.pop(0) if self.answers else said
             if self.thinking:
                 self.thinking.pop(0)()
             answer: Answer | Failure = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import JsonValue
+
 from loopbook.advisors.asking import Answer, Failure, Noul, Packet
 from loopbook.advisors.shape import (
     AskPacket,
@@ -49,4 +51,10 @@ class Plain:
         return Decision(say, judged=packet is not None)
 
     def policy(self) -> Policy:
-        return Policy(versions={"policy": "test"})
+        settings: dict[str, JsonValue] = {"gate": self.kind, "key": self.key, "takes_turn": self.takes_turn}
+        return Policy(versions={"policy": "test"}, settings=settings)
+
+    def under(self, policy: Policy) -> Plain:
+        gate, key = policy.settings.get("gate", self.kind), policy.settings.get("key", self.key)
+        turn = policy.settings.get("takes_turn", self.takes_turn)
+        return type(self)(self.name, str(gate), key=str(key), takes_turn=bool(turn))

@@ -11,65 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook import events as e
-from loopbook.advisors.asking import Answer, Failure, Noul, Packet
+from loopbook.advisors.asking import Failure, answer_from
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import (
     AskPacket,
-    DecideNow,
     Decision,
     Gate,
-    PassOver,
-    Policy,
-    Say,
     Scene,
     Silence,
 )
 from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
-from loopbook.settlement import Append, Ask, Written, deliver, settle
+from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Written, deliver, settle
 from tests.flows import CONTENT, NOON, Table, reasons
-
-
-class Plain:
-    """An advisor that says what it is told to, by whatever gate it is told."""
-
-    takes_turn = True
-
-    def __init__(self, name: str, gate: str = "now", *, key: str = "k", takes_turn: bool = True) -> None:
-        self.name = name
-        self.kind = gate
-        self.key = key
-        self.takes_turn = takes_turn
-
-    def packet(self, state: BookState) -> Packet:
-        return Packet({"changes": state.work.last["change"]}, {"ok": Noul("Is it?", "yes", "no")})
-
-    def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
-        packet = self.packet(state)
-        gates: dict[str, Gate] = {
-            "now": DecideNow(),
-            "observe": DecideNow(observe=packet),
-            "ask": AskPacket(packet),
-            "later": AskPacket(packet, deferred=True),
-            "quiet": PassOver("nothing-new"),
-        }
-        return gates[self.kind]
-
-    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
-        if isinstance(answer, Failure):
-            return Decision(Silence("judge-failed", answer.kind), judged=False)
-        say = Say(f"{self.name} speaks", self.key, state.work.last["change"], continues=True)
-        return Decision(say, judged=packet is not None)
-
-    def policy(self) -> Policy:
-        settings = {"gate": self.kind, "key": self.key, "takes_turn": self.takes_turn}
-        return Policy(versions={"policy": "test"}, settings=settings)
-
-    def under(self, policy: Policy) -> Plain:
-        gate, key = policy.settings.get("gate", self.kind), policy.settings.get("key", self.key)
-        turn = policy.settings.get("takes_turn", self.takes_turn)
-        return type(self)(self.name, str(gate), key=str(key), takes_turn=bool(turn))
+from tests.plain import Plain
 
 
 def _first(table: Table) -> None:
@@ -281,6 +237,80 @@ def test_a_note_for_the_user_takes_nobodys_turn_and_continues_nothing() -> None:
     assert not came.notes[0].continues
     assert came.advice is not None
     assert came.advice.advisor == "b"
+
+
+def test_the_turn_of_a_run_stays_taken_when_it_fires_again() -> None:
+    table = Table()
+    table.change()
+    order = (SecondThought(), Plain("facts"))
+    came = table.settle("r1", Failure("timeout"), advisors=order)
+    assert came.advice is not None
+    assert came.advice.advisor == "facts"
+    assert reasons(table.settle("r1", advisors=order)) == ["turn-taken"]
+    assert table.settle("r2", advisors=order).advice
+
+
+def test_two_sessions_with_two_advisors_give_a_run_one_message() -> None:
+    """One's judge fails and the other's speaks: whoever asks last finds the turn taken."""
+    table = Table()
+    table.change()
+    order = (Plain("first", "ask"), SecondThought())
+
+    def other_session() -> None:
+        flow = settle(table.state, Draft(e.RunSettled(run="r1")), order)
+        step = next(flow)
+        while not table.of(e.Noticed):
+            step = flow.send(table.reply(step, {"ok": 0.5}))
+
+    table.thinking = [lambda: None, other_session]
+    table.answers = [Failure("timeout")]
+    came = table.settle("r1", advisors=order)
+    assert reasons(came) == ["judge-failed", "turn-taken"]
+    assert len(table.of(e.Noticed)) == 1
+
+
+def two_units() -> tuple[Table, Flow[Settlement]]:
+    """The first is judged in silence, and the flow asks about the second."""
+    table = Table()
+    table.units("a", "b")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    table.change("b")
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), (SecondThought(),))
+    step = next(flow)
+    while not (isinstance(step, Ask) and step.packet.unit == "b"):
+        step = flow.send(table.reply(step, CONTENT))
+    return table, flow
+
+
+def test_a_settle_that_died_between_two_units_goes_on_with_the_second() -> None:
+    table, flow = two_units()
+    flow.close()
+    advice = table.settle("r1").advice
+    assert advice is not None
+    assert advice.unit == "b"
+    assert [packet.unit for packet in table.asked] == ["a", "b"]
+    assert [one.did for one in table.settle("r1").trace] == ["done before"]
+
+
+def test_who_goes_on_with_the_second_unit_and_finds_it_said_adds_nothing() -> None:
+    table, flow = two_units()
+    table.add(e.Source(locator="rfc9110"))  # beside the units, for another subject
+    assert table.settle("r1").advice
+    before = table.state.version
+    with pytest.raises(StopIteration) as end:
+        flow.send(Heard(answer_from(table.asked[-1].questions, CONTENT), table.state))
+    assert end.value.value.advice is None
+    assert table.state.version == before
+
+
+def test_a_settle_that_died_after_its_last_unit_is_done() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    assert reasons(table.settle("r1")) == ["agrees"]
+    before = table.state.version
+    assert [one.did for one in table.settle("r1").trace] == ["done before"]
+    assert table.state.version == before
 
 
 # --- what comes later -------------------------------------------------------------------------------------
