@@ -269,6 +269,15 @@ def test_two_sessions_with_two_advisors_give_a_run_one_message() -> None:
     assert len(table.of(e.Noticed)) == 1
 
 
+def test_what_a_newer_run_was_told_is_no_message_of_the_one_before() -> None:
+    table = Table()
+    table.change()
+    table.add(e.RunSettled(run="r1"))
+    assert table.settle("r2").advice
+    table.change()
+    assert reasons(table.settle("r1")) == ["stale"]
+
+
 def two_units() -> tuple[Table, Flow[Settlement]]:
     """The first is judged in silence, and the flow asks about the second."""
     table = Table()

@@ -63,12 +63,12 @@ class Case:
 
     def judged(self, advisor: Advisor, state: BookState) -> set[str | None]:
         """The subjects that this advisor has judged since the run came to rest."""
-        since = self._settled(state)
+        since = self._since(state)
         return {unit for unit, heard in _heard(advisor, state) if heard.judged > since}
 
     def spoken(self, state: BookState, *advisors: Advisor) -> bool:
         """Whether one of these has spoken since the run came to rest."""
-        since = self._settled(state)
+        since = self._since(state)
         said = (heard.away for advisor in advisors for _, heard in _heard(advisor, state))
         return any(notice is not None and notice.seq > since for notice in said)
 
@@ -76,8 +76,10 @@ class Case:
         """Whether somebody had the one message of this run, in this process or another."""
         return advisor.takes_turn and (self.advice is not None or self.spoken(state, *self.turns))
 
-    def _settled(self, state: BookState) -> int:
-        return next((one.seq for one in state.runs.settled if one.run == self.run), state.version)
+    def _since(self, state: BookState) -> int:
+        """Since when what is decided is about this run: until another one has come to rest."""
+        last = state.runs.last
+        return last.seq if last is not None and last.run == self.run else state.version
 
     def over(self, state: BookState) -> bool:
         """Whether nothing can be decided any more: the loop was closed, or somebody judged the close."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+from loopbook.audit.replay import replay
 from loopbook.events import Noticed
 from loopbook.loop import Books
 from loopbook.testing.always import broken
@@ -19,6 +20,7 @@ def test_processes_that_settle_one_book_never_repeat_each_other(shared_url: str)
         told = race(shared_url, "a", processes=PROCESSES, turns=TURNS)
         entries = list(loop.entries())
     assert broken(entries) == []
+    assert set(replay(entries).outcomes) == {"same"}
     written = {entry.seq: entry.event.type for entry in entries}
     acknowledged = sorted(chain.from_iterable(one.acknowledged for one in told))
     assert len({seq for seq, _ in acknowledged}) == len(acknowledged) == PROCESSES * TURNS
