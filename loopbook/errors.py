@@ -173,3 +173,22 @@ class TranscriptUnreadable(LoopbookError, OSError):
 
 class BookDiffers(LoopbookError, ValueError):
     """Raised when the book of a session was begun from another file than the one to be audited."""
+
+
+# --- the judge ----------------------------------------------------------------------
+
+
+class UnknownDialect(LoopbookError, LookupError):
+    """Raised for a judge's dialect that is not in the table."""
+
+
+class InvalidKey(LoopbookError, ValueError):
+    """Raised for a key that no server has given out; it is not shown."""
+
+
+class KeyFileRefused(LoopbookError, PermissionError):
+    """Raised for a key file that others may read, or that cannot be read as one; no key was taken."""
+
+
+class InvalidPacket(LoopbookError, ValueError):
+    """Raised for a file of questions to a judge that cannot be asked; names the place in it."""

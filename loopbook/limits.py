@@ -18,6 +18,8 @@ SETTLE_SEC = 8.0
 DELIVER_SEC = 90.0
 #: How many runs are continued between two human prompts, over all advisors.
 MAX_CONTINUATIONS = 8
+#: The judge's server that is asked where nobody says otherwise.
+JUDGE_URL = "https://api.typesafe.ai"
 
 
 class Options(NamedTuple):

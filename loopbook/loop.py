@@ -35,7 +35,7 @@ from loopbook.events import (
     SessionAdopted,
     Tier,
 )
-from loopbook.evidence.redaction import Redactor, is_secret_name
+from loopbook.evidence.redaction import Redactor
 from loopbook.kinds import Kind, parse
 from loopbook.ledger import Ledger
 from loopbook.limits import Options
@@ -428,7 +428,7 @@ def _base32(number: int, digits: int) -> str:
 
 def own_redactor() -> Redactor:
     """A redactor that knows the values of this process's variables whose names say that they are secret."""
-    return Redactor(value for name, value in os.environ.items() if is_secret_name(name))
+    return Redactor.of_variables(os.environ)
 
 
 def _row(rows: Mapping[str, LoopRow], entry: Entry, event: Catalogued) -> LoopRow | None:

@@ -13,11 +13,11 @@ object. Blanket entropy tests are not made; a hash is not a secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from json import dumps
 from string import ascii_letters, digits
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 from urllib.parse import quote, quote_plus
 
 from pydantic import JsonValue
@@ -119,6 +119,15 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets for form in _forms(secret)}
         self._literals = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+    @classmethod
+    def of_variables(cls, environ: Mapping[str, str]) -> Self:
+        """A redactor that knows the values of the variables whose names say that they are secret.
+
+        >>> Redactor.of_variables({"API_KEY": "correct horse", "HOME": "/home/ada"}).text("a correct horse")
+        'a [redacted secret 13 chars]'
+        """
+        return cls(value for name, value in environ.items() if is_secret_name(name))
 
     def __repr__(self) -> str:
         return f"<Redactor with {len(self._literals)} literals>"

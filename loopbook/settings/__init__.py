@@ -23,14 +23,14 @@ from loopbook.errors import InvalidSettings
 from loopbook.places import config_folder, data_folder, home_folder, make_default_folder
 from loopbook.settings.files import project_file, settings_files, toml, user_file
 from loopbook.settings.readers import TIERS, UNLIMITED, FolderCheck, Place
-from loopbook.settings.table import SETTINGS, TYPESAFE, Setting
+from loopbook.settings.table import SETTINGS, Setting
 
 if TYPE_CHECKING:
     from loopbook.events import Tier
     from loopbook.evidence.outcomes import Rules
 
 __all__ = [
-    "SETTINGS", "TIERS", "TYPESAFE", "UNLIMITED", "FolderCheck", "Place", "Setting", "Settings",
+    "SETTINGS", "TIERS", "UNLIMITED", "FolderCheck", "Place", "Setting", "Settings",
     "config_folder", "data_folder", "load_settings", "make_default_folder", "project_file", "settings_files",
 ]  # fmt: skip
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from loopbook.limits import MAX_CONTINUATIONS, SETTLE_SEC, SUBAGENT_TOOLS, WAITING_TOOLS, Thresholds
+from loopbook.limits import (
+    JUDGE_URL,
+    MAX_CONTINUATIONS,
+    SETTLE_SEC,
+    SUBAGENT_TOOLS,
+    WAITING_TOOLS,
+    Thresholds,
+)
 from loopbook.places import default_store
 from loopbook.settings import readers as read
 from loopbook.settings.readers import Join, Reader
-
-#: The server that is asked where nobody says otherwise.
-TYPESAFE = "https://api.typesafe.ai"
 
 #: A default, from the environment and the system's name.
 Default = Callable[[Mapping[str, str], str], object]
@@ -56,7 +60,7 @@ SETTINGS: Mapping[str, Setting] = {
     "judge_url": Setting(
         "address of the judge's server",
         read.text,
-        _always(TYPESAFE),
+        _always(JUDGE_URL),
         "LOOPBOOK_JUDGE_URL",
         weak="TYPESAFE_BASE_URL",  # whoever has that means it to go with TYPESAFE_API_KEY
     ),

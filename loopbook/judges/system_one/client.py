@@ -1,0 +1,224 @@
+"""Asking a server: one request for all questions of a packet, within one deadline."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Self
+from urllib.parse import quote
+
+import anyio
+
+from loopbook.advisors.asking import FAILURES, Answer, Failure, Packet
+from loopbook.errors import InvalidKey, KeyFileRefused
+from loopbook.evidence.redaction import Redactor
+from loopbook.judges.system_one import wire
+from loopbook.judges.system_one.address import Refused, checked, origin_of
+from loopbook.judges.system_one.dialects import Dialect, dialect_of
+from loopbook.judges.system_one.key import Key, find_key
+from loopbook.judges.system_one.lines import Line, LineId, line_of
+from loopbook.judges.system_one.parsing import understood
+from loopbook.judges.system_one.retries import BACKOFF_SEC, LEAST_SEC, pause_before_next
+from loopbook.judges.system_one.transport import client_for, sent
+from loopbook.judges.telling import tell_once
+from loopbook.limits import JUDGE_URL
+
+#: What is kept back of a deadline to close the connection in, in seconds.
+CLOSING_SEC = 0.05
+#: Failures after which a line is closed, and what a person can do about each.
+CLOSING: Mapping[str, str] = {
+    "http-auth": "give it another key: loopbook judge key set",
+    "http-payment": "see to its account, or choose another judge_url",
+}
+
+
+class Price(NamedTuple):
+    """US dollars for a million tokens; what is not known is not guessed."""
+
+    input: float | None = None
+    output: float = 0.0
+
+    def of(self, answer: Answer) -> float | None:
+        """What an answer cost, where its tokens are known.
+
+        >>> Price(input=0.5).of(Answer({}, input_tokens=2_000_000, output_tokens=5))
+        1.0
+        """
+        if self.input is None or answer.input_tokens is None:
+            return None
+        if self.output and answer.output_tokens is None:
+            return None
+        return (answer.input_tokens * self.input + (answer.output_tokens or 0) * self.output) / 1_000_000
+
+
+class Ready(NamedTuple):
+    """A request with everything it takes, before it is made."""
+
+    url: str
+    request: wire.Request
+    model: str | None
+    key: Key | None
+    redactors: tuple[Redactor, ...]
+    line_id: LineId
+    line: Line
+
+
+class SystemOne:
+    """A judge behind a System One server.
+
+    ``key`` is the key itself, or where to look for it each time; without one only servers that need none
+    are asked. ``dialect`` is a name of ``DIALECTS`` where the address does not tell. ``redactor`` hides
+    secrets before anything is sent (default: the values of this process's variables whose names say that
+    they are secret); the key itself is hidden in any case. It may be asked from any thread and event
+    loop, and holds no connection between two asks.
+
+    >>> judge = SystemOne("http://localhost:11434", model="nimble")
+    >>> judge
+    <SystemOne http://localhost:11434 (ollama) nimble>
+    """
+
+    def __init__(
+        self,
+        base_url: str = JUDGE_URL,
+        *,
+        model: str | None = None,
+        key: str | Callable[[], Key | None] | None = None,
+        dialect: str | None = None,
+        allow_http: bool = False,
+        price: Price | None = None,
+        redactor: Redactor | None = None,
+    ) -> None:
+        """Raises ``UnknownDialect``, and ``InvalidKey`` for a key that could not be sent."""
+        self.base_url = base_url
+        self.dialect: Dialect = dialect_of(base_url, dialect)
+        self.model = model or self.dialect.model
+        self.allow_http = allow_http
+        self.price = price or Price()
+        given = Key(key, "the caller") if isinstance(key, str) else None
+        self._find_key: Callable[[], Key | None] = key if callable(key) else lambda: given
+        self._redactor = Redactor.of_variables(os.environ) if redactor is None else redactor
+
+    @classmethod
+    def from_env(
+        cls, environ: Mapping[str, str] | None = None, *, redactor: Redactor | None = None
+    ) -> Self | None:
+        """The judge that the environment names, its key from there or from the user's key file; nobody
+        where a key is needed and there is none.
+
+        Variables: ``LOOPBOOK_JUDGE_URL``, ``_MODEL``, ``_DIALECT``, ``_KEY``; ``TYPESAFE_API_KEY`` with
+        ``TYPESAFE_BASE_URL``. The user's settings file is read by ``loopbook.own.judge`` alone.
+
+        >>> SystemOne.from_env({"HOME": "/nowhere", "LOOPBOOK_JUDGE_URL": "http://localhost:11434"})
+        <SystemOne http://localhost:11434 (ollama)>
+        """
+        env = os.environ if environ is None else environ
+        url = env.get("LOOPBOOK_JUDGE_URL") or env.get("TYPESAFE_BASE_URL") or JUDGE_URL
+        judge = cls(
+            url,
+            model=env.get("LOOPBOOK_JUDGE_MODEL") or None,
+            key=lambda: find_key(url, env),
+            dialect=env.get("LOOPBOOK_JUDGE_DIALECT") or None,
+            redactor=Redactor.of_variables(env) if redactor is None else redactor,
+        )
+        return judge if judge.can_ask() else None
+
+    def __repr__(self) -> str:
+        where = self._redactor.text(self.base_url)
+        return f"<SystemOne {where} ({self.dialect.name}){f' {self.model}' if self.model else ''}>"
+
+    def can_ask(self) -> bool:
+        """Whether there is what it takes. A key that is there and cannot be used counts: it is told then."""
+        try:
+            return not self.dialect.keyed or self._find_key() is not None
+        except (InvalidKey, KeyFileRefused):
+            return True
+
+    def ready(self, packet: Packet) -> Ready | Failure:
+        """The request that would ask a packet. Nothing is sent."""
+        try:
+            base, origin = checked(self.base_url, allow_http=self.allow_http), origin_of(self.base_url)
+        except Refused as why:
+            return Failure("refused-url", str(why))
+        try:
+            key = self._find_key()
+        except (InvalidKey, KeyFileRefused) as why:
+            tell_once(("key", origin, str(why)), str(why))
+            return Failure("no-key", str(why))
+        if key is None and self.dialect.keyed:
+            return Failure("no-key", f"{origin} needs one; see: loopbook judge key set")
+        redactors = (self._redactor, *([Redactor([key.reveal()])] if key else []))
+        made = wire.request(packet, self.dialect, self.model, redactors)
+        if isinstance(made, Failure):
+            return made
+        return Ready(_endpoint(base, self), made, self.model, key, redactors, *line_of(origin, key))
+
+    async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:
+        """Ask all questions of a packet at once; never raises, and takes no longer than ``deadline``
+        seconds, retries and waiting for a turn included."""
+        begun = time.monotonic()
+        ready = self.ready(packet)
+        if isinstance(ready, Failure):
+            return ready
+        outcome: Answer | Failure = Failure("timeout", f"no whole answer within {deadline:.1f} s")
+        ends = begun + deadline - min(CLOSING_SEC, deadline / 10)
+        try:
+            with anyio.move_on_after(ends - time.monotonic()):
+                async with ready.line.turn():
+                    outcome = await _asked(self, ready, ends)
+        except Exception as wrong:  # noqa: BLE001 - a library's fault is a failure, not the caller's
+            outcome = Failure("error", type(wrong).__name__)
+        return self._finished(ready, outcome, time.monotonic() - begun)
+
+    def _finished(self, ready: Ready, outcome: Answer | Failure, seconds: float) -> Answer | Failure:
+        if isinstance(outcome, Failure):
+            detail = outcome.detail
+            for redactor in ready.redactors:
+                detail = redactor.text(detail)
+            return outcome._replace(detail=detail)
+        cost = self.price.of(outcome) if outcome.cost_usd is None else outcome.cost_usd
+        return outcome._replace(model_asked=self.model, latency_ms=round(seconds * 1000, 3), cost_usd=cost)
+
+
+def _endpoint(base: str, judge: SystemOne) -> str:
+    path = judge.dialect.path.format(model=quote(judge.model or "", safe="@/~"))
+    return base if base.endswith(path) else base + path
+
+
+async def _asked(judge: SystemOne, ready: Ready, ends: float) -> Answer | Failure:
+    """Ask, and ask again where that may help and there is time."""
+    if ready.line.closed:
+        return Failure("circuit-open", f"{ready.line_id.origin}: {FAILURES[ready.line.closed]}")
+    client = client_for(ready.url)
+    if isinstance(client, Failure):
+        return client
+    async with client:
+        for wait in (*BACKOFF_SEC, None):
+            reply = await sent(client, ready.url, ready.request.body, ready.key)
+            outcome = reply if isinstance(reply, Failure) else understood(reply, ready.request, judge.dialect)
+            _note(ready, outcome)
+            pause = None if wait is None else pause_before_next(reply, wait)
+            if pause is None or time.monotonic() + pause + LEAST_SEC > ends:
+                return outcome
+            await anyio.sleep(pause)
+    raise AssertionError("the last try returns")
+
+
+def _note(ready: Ready, outcome: Answer | Failure) -> None:
+    """Close the line where the server will have none of it, and tell a person, once."""
+    if not isinstance(outcome, Failure):
+        return
+    origin, kind = ready.line_id.origin, outcome.kind
+    if kind in CLOSING:
+        ready.line.closed = kind
+        tell_once(
+            (*ready.line_id, kind),
+            f"{origin}: {FAILURES[kind]}; books are kept and it is not asked again; {CLOSING[kind]}",
+        )
+    elif kind == "http-invalid":
+        detail = outcome.detail
+        for redactor in ready.redactors:
+            detail = redactor.text(detail)
+        tell_once(
+            (*ready.line_id, kind, detail), f"{origin} calls a request wrong ({detail}); books are kept"
+        )

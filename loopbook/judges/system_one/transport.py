@@ -1,0 +1,107 @@
+"""One HTTP request, and nothing of it left over.
+
+Theory. Each ask has a client of its own, closed at its end: nothing is shared between event loops or
+threads, and no socket stays open. Redirects are not followed. An answer is read as it comes, unpacked
+by nobody, and no further than an answer can be. What goes wrong is a ``Failure``; of an error only its
+class is told, because a library's words may quote what was sent.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from loopbook import __version__
+from loopbook.advisors.asking import Failure
+from loopbook.judges.system_one.key import Key
+from loopbook.judges.system_one.parsing import Reply
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+#: The largest answer, and the largest refusal that is looked into, in bytes.
+ANSWER_BYTES, REFUSAL_BYTES = 1_000_000, 64_000
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Certificates are checked; whose are good, the system or ``SSL_CERT_FILE`` says. Made once: it is
+    the dear part of a client, and holds no connection."""
+    import httpx  # noqa: PLC0415 - a hook that asks nobody must not pay for it
+
+    return httpx.create_ssl_context(trust_env=True)
+
+
+def client_for(url: str) -> httpx.AsyncClient | Failure:
+    """A client for one ask. Variables that name a proxy count over TLS alone, where a proxy sees the host
+    and nothing else; a ``.netrc`` is never read."""
+    import httpx  # noqa: PLC0415 - as above
+
+    try:
+        return httpx.AsyncClient(
+            verify=_tls(),
+            trust_env=url.startswith("https:"),
+            follow_redirects=False,
+            timeout=None,  # the deadline of the whole ask ends it
+            headers={"accept": "application/json", "accept-encoding": "identity"},
+        )
+    except (ValueError, ImportError, OSError, httpx.InvalidURL) as wrong:
+        kind = "tls" if isinstance(wrong, OSError) else "connect"
+        return Failure(
+            kind, f"the proxy or certificates of the environment cannot be used ({type(wrong).__name__})"
+        )
+
+
+async def sent(client: httpx.AsyncClient, url: str, body: bytes, key: Key | None) -> Reply | Failure:
+    """Make the request once, and read what comes, but no more than an answer can be."""
+    import httpx  # noqa: PLC0415 - as above
+
+    headers = {"content-type": "application/json", "user-agent": f"loopbook/{__version__}"}
+    if key is not None:
+        headers["authorization"] = f"Bearer {key.reveal()}"
+    begun = False
+    try:
+        async with client.stream("POST", url, content=body, headers=headers) as response:
+            begun = True
+            read = await _body(response)
+    except httpx.InvalidURL:
+        return Failure("refused-url", "not a URL")
+    except (httpx.HTTPError, OSError) as wrong:
+        return _broken(wrong, begun=begun)
+    if read is None:
+        return Failure("too-large", f"more than {ANSWER_BYTES} bytes")
+    return Reply(response.status_code, {name.lower(): one for name, one in response.headers.items()}, read)
+
+
+async def _body(response: httpx.Response) -> bytes | None:
+    """The bytes as they come, unpacked by nobody; nothing where an answer is too large."""
+    answers = 200 <= response.status_code < 300
+    most = ANSWER_BYTES if answers else REFUSAL_BYTES
+    parts, size = [], 0
+    async for part in response.aiter_raw():
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            return None if answers else b""
+    return b"".join(parts)
+
+
+def _broken(wrong: Exception, *, begun: bool) -> Failure:
+    """What a connection that failed comes to. Of the error only its class is told."""
+    import ssl  # noqa: PLC0415 - as above
+
+    import httpx  # noqa: PLC0415 - as above
+
+    name = type(wrong).__name__
+    if begun:
+        return Failure("cut-off", name)
+    cause: BaseException | None = wrong
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return Failure("tls", type(cause).__name__)
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(wrong, httpx.RemoteProtocolError) and "disconnected" not in str(wrong):
+        return Failure("garbage", "it is not HTTP")
+    return Failure("connect", name)

@@ -1,0 +1,70 @@
+"""What a user's settings come to: who is asked, and how runs are settled.
+
+An edge: settings and environment are read here, and handed on as values.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from loopbook.evidence.redaction import Redactor
+from loopbook.limits import Options, Thresholds
+
+if TYPE_CHECKING:
+    from loopbook.advisors.shape import Advisor
+    from loopbook.judges.system_one import Key, SystemOne
+    from loopbook.settings import Settings
+
+
+def judge(settings: Settings, environ: Mapping[str, str] | None = None) -> SystemOne | None:
+    """The judge that settings and environment name; nobody where a key is needed and there is none.
+
+    The key is looked for anew each time something is asked. Raises ``UnknownDialect``.
+    """
+    env = os.environ if environ is None else environ
+    found = system_one(settings, env)
+    return found if found.can_ask() else None
+
+
+def system_one(settings: Settings, environ: Mapping[str, str]) -> SystemOne:
+    """The same, whether or not it has what it takes to ask."""
+    from loopbook.judges.system_one import Price, SystemOne
+
+    return SystemOne(
+        settings.judge_url,
+        model=settings.judge_model,
+        key=lambda: own_key(settings, environ),
+        dialect=settings.judge_dialect,
+        allow_http=settings.judge_allow_http,
+        price=Price(settings.judge_price, settings.judge_output_price or 0.0),
+        redactor=Redactor.of_variables(environ),
+    )
+
+
+def own_key(settings: Settings, environ: Mapping[str, str]) -> Key | None:
+    """The user's key for the judge's server. Raises ``InvalidKey`` and ``KeyFileRefused``."""
+    from loopbook.judges.system_one.key import find_key
+
+    return find_key(settings.judge_url, environ)
+
+
+def options(settings: Settings) -> Options:
+    """How runs are settled, as the settings have it: for ``Books.open(options=...)``."""
+    return Options(advisors(settings), settings.judge_timeout, settings.max_continuations, settings.judge_cap)
+
+
+def advisors(settings: Settings) -> tuple[Advisor, ...]:
+    """Those that may speak, in their order."""
+    from loopbook.advisors.second_thought import SecondThought
+
+    if not settings.second_thought:
+        return ()
+    return (
+        SecondThought(
+            waiting_tools=frozenset(settings.waiting_tools),
+            subagent_tools=settings.subagent_tools,
+            thresholds=Thresholds(settings.done_threshold, settings.quality_threshold),
+        ),
+    )
