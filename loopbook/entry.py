@@ -43,6 +43,8 @@ _NOT_SHARED = ENVELOPE - {"unit"}
 
 #: The length of ``,"sum":"`` + 64 hex digits + ``"}``.
 _TAIL = 8 + 64 + 2
+#: What stands before ``prev``, and nowhere before it.
+_PREV = b',"prev":"'
 
 
 class Draft(NamedTuple):
@@ -211,6 +213,19 @@ def _sealed(body: bytes, digest: str) -> bytes:
 def sum_in(state: bytes) -> str:
     """The ``sum`` that a state carries, without reading the rest of it."""
     return state[-66:-2].decode("ascii", "replace")
+
+
+def prev_in(state: bytes) -> str:
+    """The ``prev`` that a state carries, without reading the rest of it; "" where it has none.
+
+    >>> prev_in(b'{"at":"x","v":1,"prev":"5a","text":"look"')
+    '5a'
+    """
+    start = state.find(_PREV)  # within a text its quotes would be escaped
+    if start < 0:
+        return ""
+    start += len(_PREV)
+    return state[start : state.find(b'"', start)].decode("ascii", "replace")
 
 
 @lru_cache(maxsize=256)

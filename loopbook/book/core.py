@@ -21,17 +21,17 @@ from typing import NamedTuple, cast
 
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
+from loopbook.book.folding import Place, following, with_snapshot
 from loopbook.book.hygiene import Hygiene
 from loopbook.book.lineage import DEEPEST, lineage, used_before
-from loopbook.book.reading import Place, Reader, following, with_snapshot
-from loopbook.book.snapshots import Stand
+from loopbook.book.reading import Reader
 from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
-from loopbook.entry import Draft, Entry, encode_and_read, encode_reserved, shares_unit, sum_in, utc
+from loopbook.entry import Draft, Entry, damaged, encode_and_read, encode_reserved, shares_unit, sum_in, utc
 from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
 from loopbook.events import BY_TYPE, Event, Forked
 from loopbook.evidence.redaction import Redactor
 from loopbook.projections.admission import admit
-from loopbook.store import Row
+from loopbook.store import Row, Stand
 
 _TYPE_WORD = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 
@@ -147,29 +147,53 @@ class Book(Reader):
         was used there once is used here. A version that stands in a parent of ``parent`` is forked
         from there. Raises ``CannotFork``, and ``Stale`` where ``stream`` is there already.
         """
-        newest = self.head(parent)[0]
-        if not 1 <= version <= newest:
-            raise CannotFork(
-                f"{parent} has the entries 1 to {newest}, and no {version}; nothing was written;"
-                " name one of them"
-            )
-        source = lineage(self._store().rows, parent, version)[-1].stream
+        while True:
+            place = self._parting(parent, version)
+            forked = Forked(from_=place.forebears[0].stream, version=version)
+            attempt = self._attempt(_Asked(stream, (Draft(forked),), session, also), place)
+            for _, refusal in attempt.refused:
+                raise refusal
+            if self._insert(attempt.rows):
+                self._keep(stream, with_snapshot(self._records, stream, attempt.place))
+                return attempt.entries[0]
+            if self.head(stream)[0]:
+                raise Stale(stream, 0)
+
+    def _parting(self, parent: str, version: int) -> Place:
+        """Where a fork goes on: a version of its parent, which may be forgotten or scrubbed meanwhile."""
+        while True:
+            head = self.head(parent)
+            if not head[0]:
+                raise self._no_such(parent)
+            if not 1 <= version <= head[0]:
+                raise CannotFork(
+                    f"{parent} has the entries 1 to {head[0]}, and no {version}; nothing was written;"
+                    " name one of them"
+                )
+            try:
+                place = self._place_in(parent, version)
+            except DamagedEntry:
+                if self.head(parent) == head:
+                    raise
+            else:
+                if place.version == version:
+                    return place
+
+    def _place_in(self, parent: str, version: int) -> Place:
+        """A version of a stream, standing on the stream in which that entry is; (0, ...) for none."""
+        segments = lineage(self._store().rows, parent, version)
+        if not segments:
+            return Place()
+        source = segments[-1].stream
         place = self.place_at(source, version)
         if len(place.forebears) >= DEEPEST:
             raise CannotFork(
                 f"{parent} is the {DEEPEST}th fork in a row; nothing was written; fork one before it"
             )
-        place = place._replace(forebears=(Stand(source, version, place.sum), *place.forebears))
-        asked = _Asked(stream, (Draft(Forked(from_=source, version=version)),), session, also)
-        while True:
-            attempt = self._attempt(asked, place)
-            for _, refusal in attempt.refused:
-                raise refusal
-            if self.head(stream)[0]:
-                raise Stale(stream, 0)
-            if self._insert(attempt.rows):
-                self._keep(stream, with_snapshot(self._records, stream, attempt.place))
-                return attempt.entries[0]
+        return place._replace(forebears=(Stand(source, version, place.sum), *place.forebears))
+
+    def _no_such(self, stream: str) -> NoSuchLoop:
+        return NoSuchLoop(f"no {stream} in {self.url}; nothing was written; see: loopbook loop list")
 
     def _save(self, asked: _Asked) -> tuple[Entry, ...]:
         """Attempt until the outcome is sure: each turn either ends or knows more than the one before."""
@@ -185,7 +209,7 @@ class Book(Reader):
                 asked, place = asked._replace(drafts=unseen), newer
             elif used := used_before(self._records.rows, place.forebears, asked.stream, attempt.keys):
                 asked = self._without(asked, used)
-            elif not attempt.rows or (self._goes_on(asked, place) and self._insert(attempt.rows)):
+            elif not attempt.rows or self._insert(attempt.rows):
                 if attempt.rows:
                     self._keep(asked.stream, attempt.place)
                 for draft, refusal in attempt.refused:
@@ -215,16 +239,8 @@ class Book(Reader):
             )
         return newer
 
-    def _goes_on(self, asked: _Asked, place: Place) -> bool:
-        """Whether a stream that an attempt begins is still to be begun.
-
-        A fork begins further on, where the primary key sees no conflict. Both a fork and an opening
-        write to the catalogue after its newest entry, so whoever looks after reading that is sure.
-        """
-        return place.version > 0 or not self.head(asked.stream)[0]
-
     def _after_conflict(self, asked: _Asked, attempt: _Attempt, place: Place) -> tuple[_Asked, Place]:
-        """Why a save was refused by the primary key, and what to attempt next."""
+        """Why the store refused a save, and what to attempt next."""
         newer = self._newer(asked, place)
         without = self._without(asked, self._store().rows.taken(attempt.keys))
         if newer is place and len(without.drafts) == len(asked.drafts):
@@ -239,6 +255,7 @@ class Book(Reader):
         return asked._replace(drafts=unseen, used=asked.used | taken)
 
     def _attempt(self, asked: _Asked, place: Place) -> _Attempt:
+        _look_for_sum(place, asked.stream)
         attempt = _Attempt(place)
         others = list(asked.also)
         now = self._clock()
@@ -305,7 +322,7 @@ class Book(Reader):
         """The rows for other streams, each after its stream's newest."""
         heads: dict[str, tuple[int, str]] = {}
         for stream, draft in others:
-            version, digest = heads.get(stream) or self.head(stream)
+            version, digest = heads.get(stream) or self._head(stream)
             by = session if draft.session is None else draft.session
             event = self._hygiene.model(draft.event)
             row = self._records.codec.row(
@@ -314,8 +331,13 @@ class Book(Reader):
             heads[stream] = version + 1, sum_in(row.state)
             yield row
 
+    def _head(self, stream: str) -> tuple[int, str]:
+        version, digest = self.head(stream)
+        _look_for_sum(Place(version, digest), stream)
+        return version, digest
+
     def _insert(self, rows: Sequence[Row]) -> bool:
-        """Whether the rows were saved; false where the primary key refused one."""
+        """Whether the rows were saved; false where another row stands where one of them would, or before."""
         try:
             self._store().rows.insert_events(cast("Sequence[StoredEvent]", rows))
         except IntegrityError:
@@ -366,6 +388,14 @@ def look_at(place: Place, entry: Entry) -> None:
     if isinstance(event, Forked) and not _begins(event, place):
         raise Refused("forked begins a fork and stands nowhere else; the book is unchanged; use fork")
     admit(place.state, event, entry.unit)
+
+
+def _look_for_sum(place: Place, stream: str) -> None:
+    """Refuse to go on from a row that shows no ``sum``: whatever followed would be chained to nothing."""
+    if place.version and not place.sum:
+        parent = place.forebears[0] if place.forebears else None
+        where = parent.stream if parent and parent.version == place.version else stream
+        raise damaged(where, place.version, "it does not end with its sum")
 
 
 def _begins(event: Forked, place: Place) -> bool:

@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple, cast
 
-from loopbook.book.snapshots import Stand
 from loopbook.entry import damaged, decode
 from loopbook.errors import ParentMissing
-from loopbook.events import Forked, Reserved
-from loopbook.store import Recorder, Row
+from loopbook.events import Reserved
+from loopbook.store import Recorder, Row, Stand, parent_of
 
 #: How many forks may stand in a row: each one costs a read when a book is opened.
 DEEPEST = 64
@@ -62,15 +61,6 @@ def lineage(rows: Recorder, stream: str, upto: int | None = None) -> tuple[Segme
     if passed:
         raise ParentMissing(passed[-1], here)
     return ()
-
-
-def parent_of(row: Row) -> str:
-    """The stream that a fork's first row goes on from. Raises ``DamagedEntry`` where it is no such row."""
-    stream, version = row.originator_id, row.originator_version
-    event = decode(*row).event if row.topic == "forked" else None
-    if not isinstance(event, Forked) or event.version != version - 1:
-        raise damaged(stream, 1, "it is missing")
-    return event.from_
 
 
 def used_before(rows: Recorder, forebears: Iterable[Stand], stream: str, names: Collection[str]) -> set[str]:

@@ -17,40 +17,32 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import suppress
-from itertools import chain
 from threading import Lock
-from typing import NamedTuple, Self, cast
+from typing import Self, cast
 
+from loopbook.book.folding import (
+    Place,
+    caught_up,
+    following,
+    newest_in,
+    opened,
+    pieces,
+    sum_of,
+    with_snapshot,
+)
 from loopbook.book.following import follow, follow_async
-from loopbook.book.lineage import Segment, lineage
-from loopbook.book.snapshots import EVERY, Stand, pack, unpack
-from loopbook.entry import Entry, damaged, sum_in
-from loopbook.errors import DamagedEntry
-from loopbook.projections import EMPTY, BookState, evolve
+from loopbook.book.lineage import lineage
+from loopbook.entry import Entry
+from loopbook.projections import BookState
 from loopbook.store import Records, Row, Waiter, open_records, parse_url
 
-#: Rows read at once: what bounds memory while a long stream is read.
-CHUNK = 5_000
+__all__ = ["Place", "Reader", "following"]
+
 #: Streams whose states are kept.
 CACHED = 64
 
 #: Stores of a parent process. They are not closed here: that would reach into the parent's locks.
 _LEFT_BEHIND: list[Records] = []
-
-
-class Place(NamedTuple):
-    """A stream at a version: what an append is conditional on.
-
-    ``forebears`` are the rows that a fork stands on, its parent's first. ``kept`` is the version
-    at which there is a snapshot (0: none).
-    """
-
-    version: int = 0
-    sum: str = ""
-    state: BookState = EMPTY
-    forebears: tuple[Stand, ...] = ()
-    kept: int = 0
 
 
 class Reader:
@@ -106,9 +98,9 @@ class Reader:
         """The newest version of a stream and its state: only what is new is read and folded."""
         store = self._store()
         known = self._known(stream)
-        place = None if known is None else _caught_up(store, stream, known)
+        place = None if known is None else caught_up(store, stream, known)
         if place is None:
-            place = _opened(store, stream)
+            place = opened(store, stream)
         place = with_snapshot(store, stream, place)
         if place is not known:
             self._keep(stream, place, known)
@@ -116,7 +108,7 @@ class Reader:
 
     def place_at(self, stream: str, version: int) -> Place:
         """A stream as it was at a version. Raises ``DamagedEntry`` where it has fewer."""
-        return _opened(self._store(), stream, version)
+        return opened(self._store(), stream, version)
 
     def state(self, stream: str) -> BookState:
         """The state of a stream now."""
@@ -126,7 +118,7 @@ class Reader:
         """The entries of a stream that follow a version, read in pieces of 5,000."""
         store = self._store()
         for segment in lineage(store.rows, stream):
-            for rows in _pieces(store, segment, max(after, segment.first - 1)):
+            for rows in pieces(store, segment, max(after, segment.first - 1)):
                 yield from map(store.codec.entry, rows)
 
     def newest(self, stream: str, topic: str) -> Entry | None:
@@ -134,14 +126,17 @@ class Reader:
         store = self._store()
         row = store.rows.newest(stream, topic)
         if row is None:
-            older = (_newest_in(store, segment, topic) for segment in reversed(lineage(store.rows, stream)))
+            older = (newest_in(store, segment, topic) for segment in reversed(lineage(store.rows, stream)))
             row = next(filter(None, older), None)
         return store.codec.entry(row) if row else None
 
     def head(self, stream: str) -> tuple[int, str]:
-        """The newest version of a stream and its ``sum``, without reading the rest; (0, "") for none."""
+        """The newest version of a stream and its ``sum``, without reading the rest; (0, "") for none.
+
+        A row that is damaged may have no ``sum`` ("").
+        """
         rows = cast("Sequence[Row]", self._store().rows.select_events(stream, desc=True, limit=1))
-        return (rows[0].originator_version, sum_in(rows[0].state)) if rows else (0, "")
+        return (rows[0].originator_version, sum_of(rows[0])) if rows else (0, "")
 
     def waiter(self) -> Waiter:
         """A waiter for what anybody commits to the store from now on; close it afterwards."""
@@ -176,130 +171,3 @@ class Reader:
             self._places.move_to_end(stream)
             if len(self._places) > CACHED:
                 self._places.popitem(last=False)
-
-
-def following(place: Place, entry: Entry) -> Place:
-    """The place after one more entry. Raises ``DamagedEntry`` where one is missing between."""
-    if entry.originator_version != place.version + 1:
-        raise damaged(entry.originator_id, place.version + 1, "it is missing")
-    state = evolve(place.state, entry)
-    return Place(entry.originator_version, entry.sum, state, place.forebears, place.kept)
-
-
-# --- reading rows ----------------------------------------------------------------------------
-
-
-def _read(store: Records, segment: Segment, after: int, limit: int) -> Sequence[Row]:
-    rows = store.rows.select_events(segment.stream, gt=after or None, lte=segment.last, limit=limit)
-    return cast("Sequence[Row]", rows)
-
-
-def _pieces(store: Records, segment: Segment, version: int) -> Iterator[Sequence[Row]]:
-    """The rows of a segment that follow a version. Raises ``DamagedEntry`` where one is missing."""
-    while rows := _read(store, segment, version, CHUNK):
-        for row in rows:
-            version += 1
-            if row.originator_version != version:
-                raise damaged(segment.stream, version, "it is missing")
-        yield rows
-        if len(rows) < CHUNK:
-            break
-    if segment.last is not None and version < segment.last:
-        raise damaged(segment.stream, version + 1, "it is missing")
-
-
-def _newest_in(store: Records, segment: Segment, topic: str) -> Row | None:
-    """The newest row of a topic within a segment."""
-    row = store.rows.newest(segment.stream, topic)
-    if row is None or segment.last is None or row.originator_version <= segment.last:
-        return row
-    of_topic = (
-        row for rows in _pieces(store, segment, segment.first - 1) for row in rows if row.topic == topic
-    )
-    return max(of_topic, default=None, key=lambda row: row.originator_version)
-
-
-def _stands(store: Records, stand: Stand) -> bool:
-    """Whether a row is there as it was."""
-    rows = _read(store, Segment(stand.stream, last=stand.version), stand.version - 1, 1)
-    return bool(rows) and sum_in(rows[0].state) == stand.sum
-
-
-# --- folding -----------------------------------------------------------------------------------
-
-
-def _caught_up(store: Records, stream: str, known: Place) -> Place | None:
-    """A place after what is new; nothing where what it stands on is not there any more."""
-    for forebear in known.forebears:
-        if not _stands(store, forebear):
-            return None
-    first = known.forebears[0].version + 1 if known.forebears else 1
-    return _read_on(store, known, Segment(stream, first))
-
-
-def _opened(store: Records, stream: str, upto: int | None = None) -> Place:
-    """A stream from its newest snapshot or its beginning on."""
-    segments = lineage(store.rows, stream, upto)
-    begun, place = _from_snapshot(store, segments)
-    for at in range(begun, len(segments)):
-        if at > begun:
-            stand = Stand(segments[at - 1].stream, place.version, place.sum)
-            place = place._replace(forebears=(stand, *place.forebears))
-        read = _read_on(store, place, segments[at])
-        if read is None:  # scrubbed since the snapshot was found to hold
-            return _opened(store, stream, upto)
-        place = read
-    return place
-
-
-def _from_snapshot(store: Records, segments: Sequence[Segment]) -> tuple[int, Place]:
-    """The newest snapshot that holds, and the segment it lies in; else the beginning."""
-    for at in range(len(segments) - 1, -1, -1):
-        row = store.rows.snapshot_newest(segments[at].stream, segments[at].last)
-        snapshot = unpack(row) if row else None
-        if snapshot is None:
-            continue
-        stand, *forebears = snapshot.stands
-        read_in = [(segment.stream, segment.last) for segment in reversed(segments[:at])]
-        if read_in == [(stand.stream, stand.version) for stand in forebears] and all(
-            _stands(store, stand) for stand in snapshot.stands
-        ):
-            return at, Place(stand.version, stand.sum, snapshot.state, tuple(forebears), stand.version)
-    return 0, Place()
-
-
-def _read_on(store: Records, place: Place, segment: Segment) -> Place | None:
-    """A place after what a segment has beyond it; nothing where the row it stands on is another now."""
-    own = place.version >= segment.first
-    pieces = _pieces(store, segment, place.version - own)
-    state, version, digest = place.state, place.version, place.sum
-    if own:
-        try:
-            piece = next(pieces, ())
-        except DamagedEntry:
-            return None  # and is found again, if it still is one, when all is read
-        if not piece or sum_in(piece[0].state) != digest:
-            return None
-        pieces = chain((piece[1:],), pieces)
-    for rows in pieces:
-        for row in rows:
-            entry = store.codec.entry(row)
-            state = evolve(state, entry)
-            version, digest = entry.originator_version, entry.sum
-    return Place(version, digest, state, place.forebears, place.kept) if version > place.version else place
-
-
-def with_snapshot(store: Records, stream: str, place: Place) -> Place:
-    """A place with a snapshot of it, if it is time for one; else as it was."""
-    return _snapshot(store, stream, place) if place.version - place.kept >= EVERY else place
-
-
-def _snapshot(store: Records, stream: str, place: Place) -> Place:
-    """Keep a snapshot. What hinders it (a full disk, a lock) hinders nobody, and is tried later again."""
-    with suppress(Exception):
-        row = pack((Stand(stream, place.version, place.sum), *place.forebears), place.state)
-        newest = store.rows.snapshot_newest(stream)
-        if newest is not None and newest.originator_version != place.kept:
-            store.rows.snapshots_delete((stream,))  # it was of no use to whoever opened the book
-        store.rows.snapshot_put(row)
-    return place._replace(kept=place.version)

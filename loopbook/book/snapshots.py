@@ -14,26 +14,16 @@ be of no use are removed with the next that is taken.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loopbook.entry import holds, seal
 from loopbook.projections import FOLD_VERSION, BookState
-from loopbook.store import Row
+from loopbook.store import Row, Stand
 
 #: Entries folded since the last snapshot before another one is taken.
 EVERY = 1_000
 #: The topic of a snapshot whose state the present fold gave.
 TOPIC = f"book_state.{FOLD_VERSION}"
-
-
-class Stand(NamedTuple):
-    """A row that a state stands on."""
-
-    stream: str
-    version: int
-    sum: str
 
 
 class Snapshot(BaseModel):

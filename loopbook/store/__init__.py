@@ -2,9 +2,11 @@
 
 Theory. A *store* is a table of rows (stream, version, topic, state) whose primary key is (stream,
 version). That key is all there is of concurrency: whoever writes a version first has it, and a
-save of several rows is kept whole or not at all. Everything else here is care at the edges: which
+save of several rows is kept whole or not at all; what it was chained to must stand there still.
+Everything else here is care at the edges: which
 file is ours, what a process that died or was forked leaves behind, what SQLite leaves unsaid.
 
+``contract`` is what every store promises, ``footing`` what each asks before it keeps a save.
 ``urls`` reads a store's URL; ``memory``, ``sqlite`` and ``postgres`` are the kinds of it, ``files``
 and ``connections``, and ``server``, what the latter two stand on; ``records`` is the library's
 application with everything that the process environment could change taken out.
@@ -12,17 +14,9 @@ application with everything that the process environment could change taken out.
 
 from eventsourcing.persistence import IntegrityError
 
-from loopbook.store.records import (
-    Facts,
-    Recorder,
-    Records,
-    Row,
-    Size,
-    Stored,
-    Waiter,
-    open_records,
-    schema_of,
-)
+from loopbook.store.contract import Facts, Recorder, Row, Size, Stand, Stored, Waiter
+from loopbook.store.footing import parent_of
+from loopbook.store.records import Records, open_records, schema_of
 from loopbook.store.urls import StoreURL, parse_url, without_password
 
 __all__ = [
@@ -32,10 +26,12 @@ __all__ = [
     "Records",
     "Row",
     "Size",
+    "Stand",
     "StoreURL",
     "Stored",
     "Waiter",
     "open_records",
+    "parent_of",
     "parse_url",
     "schema_of",
     "without_password",

@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
-from loopbook.store.records import APPLICATION_ID, SCHEMA
+from loopbook.store.contract import APPLICATION_ID, SCHEMA
 
 
 def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:

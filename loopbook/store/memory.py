@@ -9,10 +9,12 @@ from threading import Condition
 from typing import cast
 from uuid import UUID
 
-from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
+from eventsourcing.persistence import ApplicationRecorder, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, missing, stood_on
+from loopbook.entry import sum_in
+from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter
+from loopbook.store.footing import Footing, footing, unfounded
 
 
 class MemoryRecorder(POPOApplicationRecorder):
@@ -26,22 +28,29 @@ class MemoryRecorder(POPOApplicationRecorder):
         self.commits = 0
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or missing."""
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone."""
         rows = cast("Sequence[Row]", stored_events)
         with self._database_lock:
-            for stream, version in stood_on(rows).items():
-                if version not in self._stored_events_index.get(stream, {}):
-                    raise missing(stream, version)
+            self._stand(footing(rows))
             self._put(rows)
+            self._tell()
         return None
 
+    def _stand(self, needed: Footing) -> None:
+        """Refuse what does not stand on what is there."""
+        for stand in needed.stands:
+            place = self._stored_events_index.get(stand.stream, {}).get(stand.version)
+            if place is None or sum_in(self._stored_events[place].state) != stand.sum:
+                raise unfounded(stand)
+        for begun in needed.begun:
+            if self._versions.get(begun.stream):
+                raise unfounded(begun)
+
     def _put(self, rows: Sequence[Row]) -> None:
-        """Store all rows or none, whatever stands before them."""
-        with self._database_lock:
-            self._insert_events(cast("Sequence[StoredEvent]", rows))
-            for stream, version, _topic, _state in rows:
-                insort(self._versions[stream], version)
-            self._tell()
+        """Store all rows or none, whatever they stand on."""
+        self._insert_events(cast("Sequence[StoredEvent]", rows))
+        for stream, version, _topic, _state in rows:
+            insort(self._versions[stream], version)
 
     def _tell(self) -> None:
         self.commits += 1
@@ -98,24 +107,29 @@ class MemoryRecorder(POPOApplicationRecorder):
         """Remove all rows of these streams, their snapshots too."""
         gone = set(streams)
         with self._database_lock:
-            kept = [row for row in self._stored_events if row.originator_id not in gone]
-            self._stored_events.clear()
-            self._stored_events_index.clear()
-            self._update_table(kept)
-            for stream in gone:
-                self._versions.pop(stream, None)
+            self._hold([row for row in self._rows() if row.originator_id not in gone])
             self.snapshots_delete(gone)
             self._tell()
 
+    def _rows(self) -> list[Row]:
+        return cast("list[Row]", self._stored_events)
+
+    def _hold(self, rows: Sequence[Row]) -> None:
+        """Have these rows and no others."""
+        self._stored_events.clear()
+        self._stored_events_index.clear()
+        self._versions.clear()
+        self._put(rows)
+
     def load(self, rows: Iterable[Row]) -> None:
         """Store all rows or none."""
-        self._put(list(rows))
+        self.insert_events(cast("list[StoredEvent]", list(rows)))
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
         with self._database_lock:
             snapshots = [row for kept in self._snapshots.values() for row in kept.values()]
-            rows = cast("list[Row]", list(self._stored_events))
+            rows = [*self._rows()]
         for snapshot, table in ((True, snapshots), (False, rows)):
             for row in sorted(table, key=lambda row: row[:2]):
                 if stream is None or row.originator_id == stream:
@@ -124,24 +138,33 @@ class MemoryRecorder(POPOApplicationRecorder):
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
         with self._database_lock:
-            for row in rows:
-                if row.originator_version not in self._stored_events_index.get(row.originator_id, {}):
-                    raise IntegrityError(f"{row.originator_id} seq {row.originator_version} is not there")
-            self._put(added)
-            self.delete(gone)
-            for row in rows:
-                place = self._stored_events_index[row.originator_id][row.originator_version]
-                self._stored_events[place] = cast("StoredEvent", row)
+            before = [*self._rows()]
+            try:
+                for row in rows:
+                    self._replace(row)
+                self._stand(footing(added))
+                self._put(added)
+            except BaseException:
+                self._hold(before)
+                raise
+            self.delete({*gone})
             self.snapshots_delete({row.originator_id for row in (*rows, *added)})
+
+    def _replace(self, row: Row) -> None:
+        place = self._stored_events_index.get(row.originator_id, {}).get(row.originator_version)
+        if place is None:
+            raise unfounded(Stand(row.originator_id, row.originator_version, ""))
+        self._rows()[place] = row
 
     def vacuum(self) -> None:
         """Snapshots go; what was removed is gone."""
         with self._database_lock:
             self._snapshots.clear()
 
-    def snapshot_put(self, row: Row) -> None:
+    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
         """Keep a snapshot, in place of one of the same stream and version."""
         with self._database_lock:
+            self._stand(Footing(tuple(stands)))
             self._snapshots[row.originator_id][row.originator_version] = row
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:

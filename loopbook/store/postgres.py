@@ -9,8 +9,10 @@ take a save that was kept, its answer lost, for somebody else's: here it is trie
 conflict is looked at, whether the rows that stand there are the very bytes that were sent.
 
 Rows are written in the order of their keys, so that two writers never wait for each other in a
-circle. An append looks for the row before its own in the same statement, and who removes streams
-first locks the table against appends: so none goes on from a row that is just being removed.
+circle. An append looks at what it stands on (``footing``) in the same statement, and who removes or
+replaces rows first locks the table against appends: so none goes on from a row that is just being
+removed. Two saves that begin one stream at different versions do not see each other; both tell the
+catalogue of it, at the version after the newest that they have seen, and that key is taken once.
 
 Names are kept in the collation "C": their order is that of their code points, as elsewhere.
 """
@@ -22,14 +24,15 @@ from typing import TypeVar, cast
 from uuid import UUID
 
 import psycopg
-from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
+from eventsourcing.persistence import ApplicationRecorder, StoredEvent
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresFactory
 from eventsourcing.utils import Environment
 from psycopg.errors import UniqueViolation
 from psycopg.sql import SQL, Composed, Identifier
 
 from loopbook.errors import StoreUnavailable
-from loopbook.store.records import SCHEMA, Facts, Row, Size, Stored, Waiter, missing, past, stood_on
+from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter, past
+from loopbook.store.footing import Footing, Gathered, footing, unfounded
 from loopbook.store.server import Connection, Listener, Server, look, prepare
 from loopbook.store.urls import StoreURL
 
@@ -41,13 +44,21 @@ _SHAPE = (
 )
 #: Rows as four arrays, which travel and are read faster than as many parameters.
 _ROWS = "unnest(%s::text[], %s::bigint[], %s::text[], %b::bytea[]) AS r(id, version, topic, state)"
+#: Whether all that a save needs is there: see ``_needed``. A subquery of its own for each is never
+#: made into a join that passes over the table.
+_STANDS = (
+    "(SELECT count((SELECT 1 FROM {events} t WHERE t.originator_id=s.id AND t.originator_version=s.version"
+    " AND substring(t.state FROM octet_length(t.state) - 65 FOR 64)=s.sum))"
+    " FROM unnest(%s::text[], %s::bigint[], %b::bytea[]) AS s(id, version, sum)) = %s"
+    " AND (SELECT count((SELECT 1 FROM {events} t WHERE t.originator_id=b.id"
+    " AND (t.originator_version<b.first OR t.originator_version>b.last) LIMIT 1))"
+    " FROM unnest(%s::text[], %s::bigint[], %s::bigint[]) AS b(id, first, last)) = 0"
+)
 _STATEMENTS = {
     "insert": "WITH said AS MATERIALIZED (SELECT pg_notify({channel}, '') WHERE"
-    # A subquery of its own for each is never made into a join that passes over the table.
-    " (SELECT count((SELECT 1 FROM {events} t WHERE t.originator_id=b.id AND t.originator_version=b.version))"
-    " FROM unnest(%s::text[], %s::bigint[]) AS b(id, version)) = %s)"
-    " INSERT INTO {events} (originator_id, originator_version, topic, state)"
+    f" {_STANDS}) INSERT INTO {{events}} (originator_id, originator_version, topic, state)"
     f" SELECT r.id, r.version, r.topic, r.state FROM said, {_ROWS}",
+    "stands": f"SELECT 1 WHERE {_STANDS}",
     "same": f"SELECT count(*) FROM {_ROWS} JOIN {{events}} t ON (t.originator_id, t.originator_version)"
     " = (r.id, r.version) AND (t.topic, t.state) = (r.topic, r.state)",
     "update": f"UPDATE {{events}} t SET topic=r.topic, state=r.state FROM {_ROWS}"
@@ -62,13 +73,17 @@ _STATEMENTS = {
     ") SELECT name FROM found WHERE name IS NOT NULL LIMIT %(limit)s",
     "sizes": "SELECT originator_id, count(*), sum(octet_length(state)) FROM {events}"
     " WHERE originator_id=ANY(%s) GROUP BY originator_id",
-    "put": "INSERT INTO {snapshots} (originator_id, originator_version, topic, state) VALUES (%s,%s,%s,%b)"
+    "put": "INSERT INTO {snapshots} (originator_id, originator_version, topic, state)"
+    f" SELECT %s,%s,%s,%b WHERE {_STANDS}"
     " ON CONFLICT (originator_id, originator_version)"
     " DO UPDATE SET topic=EXCLUDED.topic, state=EXCLUDED.state",
     "snapshot": "SELECT originator_id, originator_version, topic, state FROM {snapshots}"
     " WHERE originator_id=%s AND originator_version<=%s ORDER BY originator_version DESC LIMIT 1",
     "copy": "COPY {events} (originator_id, originator_version, topic, state) FROM STDIN (FORMAT BINARY)",
+    # Conflicts with every append, and with itself.
     "lock": "LOCK TABLE {events} IN SHARE ROW EXCLUSIVE MODE",
+    # What an append takes: no row that it stands on is removed or replaced until it is committed.
+    "share": "LOCK TABLE {events} IN ROW EXCLUSIVE MODE",
     "clear": "DELETE FROM {snapshots}",
     "vacuum": "VACUUM (FULL, ANALYZE) {events}, {snapshots}",
     "foreign": "SELECT format('TRIGGER %%I ON %%s', tgname, tgrelid::regclass) AS name FROM pg_trigger"
@@ -135,14 +150,13 @@ class PostgresRecorder(PostgresApplicationRecorder):
         )
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or missing.
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone.
 
         After a lost answer it is tried again: what was kept is found, byte for byte, and is no conflict.
         """
         rows = cast("list[Row]", sorted(cast("Sequence[Row]", stored_events)))
-        before = stood_on(rows)
         columns = _columns(rows)
-        asked = [[*before], [*before.values()], len(before), *columns]
+        asked = [*_needed(footing(rows)), *columns]
         tried = 0
 
         def insert(connection: Connection) -> None:
@@ -150,7 +164,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
             tried += 1
             try:
                 if not connection.execute(self._sql["insert"], asked).rowcount:
-                    raise missing(*next(iter(before.items())))
+                    raise unfounded()
             except UniqueViolation:
                 if tried == 1 or connection.execute(self._sql["same"], columns).fetchone() != (len(rows),):
                     raise
@@ -161,14 +175,21 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
     def load(self, rows: Iterable[Row]) -> None:
         """Store all rows or none, made one by one while they are stored."""
+        gathered = Gathered()
 
         def work(connection: Connection) -> None:
             with connection.cursor().copy(self._sql["copy"]) as copy:
                 copy.set_types(["text", "int8", "text", "bytea"])
-                for row in rows:
+                for row in gathered.passing(rows):
                     copy.write_row(row)
+            # After the last row was made, so that it has seen what its maker has: see the theory.
+            self._stand(connection, gathered.footing())
 
         self._change(work)
+
+    def _stand(self, connection: Connection, needed: Footing) -> None:
+        if connection.execute(self._sql["stands"], _needed(needed)).fetchone() is None:
+            raise unfounded()
 
     def _change(self, work: Callable[[Connection], object]) -> None:
         """Do some work in one transaction, once, and say so to whoever waits."""
@@ -244,13 +265,14 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
+        asked = [*_needed(footing(added)), *_columns(sorted(added))]
 
         def work(connection: Connection) -> None:
-            if gone:
-                connection.execute(self._sql["lock"])
+            connection.execute(self._sql["lock"])
             if connection.execute(self._sql["update"], _columns(rows)).rowcount != len(rows):
-                raise IntegrityError("a row to be replaced is not there")
-            connection.execute(self._sql["insert"], [[], [], 0, *_columns(sorted(added))])
+                raise unfounded()
+            if added and not connection.execute(self._sql["insert"], asked).rowcount:
+                raise unfounded()
             self._remove(connection, gone, "events", "snapshots")
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, "snapshots")
 
@@ -290,9 +312,17 @@ class PostgresRecorder(PostgresApplicationRecorder):
         self._run(lambda connection: connection.execute(self._sql["clear"]), writes=True)
         self._run(lambda connection: connection.execute(self._sql["vacuum"]))
 
-    def snapshot_put(self, row: Row) -> None:
+    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
         """Keep a snapshot, in place of one of the same stream and version."""
-        self._run(lambda connection: connection.execute(self._sql["put"], row))
+
+        def put(connection: Connection) -> None:
+            with connection.transaction():
+                connection.execute(self._sql["share"])
+                needed = _needed(Footing(tuple(stands)))
+                if not connection.execute(self._sql["put"], [*row, *needed]).rowcount:
+                    raise unfounded()
+
+        self._run(put)
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
@@ -329,6 +359,14 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
 def _columns(rows: Sequence[Row]) -> list[list[object]]:
     return [[row[place] for row in rows] for place in range(4)]
+
+
+def _needed(footing: Footing) -> list[object]:
+    """What ``_STANDS`` asks about."""
+    streams, versions, sums = zip(*footing.stands, strict=True) if footing.stands else ((), (), ())
+    names, firsts, lasts = zip(*footing.begun, strict=True) if footing.begun else ((), (), ())
+    stands = [*streams], [*versions], [digest.encode() for digest in sums], len(streams)
+    return [*stands, [*names], [*firsts], [*lasts]]
 
 
 def _can_be(name: str) -> bool:

@@ -33,7 +33,7 @@ from loopbook.errors import (
     StoreUnavailable,
     StoreURLInvalid,
 )
-from loopbook.store.records import APPLICATION_ID, SCHEMA
+from loopbook.store.contract import APPLICATION_ID, SCHEMA
 from loopbook.store.urls import StoreURL
 
 #: Connections that are kept while nobody uses them, and those that a process has at most.

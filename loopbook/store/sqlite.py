@@ -26,13 +26,16 @@ from eventsourcing.utils import Environment
 from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
+from loopbook.store.contract import Facts, Row, Size, Stand, Stored, Waiter, past
 from loopbook.store.files import prepare, told
-from loopbook.store.records import Facts, Row, Size, Stored, Waiter, missing, past, stood_on
+from loopbook.store.footing import Footing, Gathered, footing, unfounded
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
 #: Where snapshots are kept: the library's shape.
 SNAPSHOTS = "stored_snapshots"
+#: The ``sum`` that a row carries: the 64 bytes before its last two.
+_SUM = "substr(state, -66, 64)"
 
 
 class SQLiteRecorder(SQLiteApplicationRecorder):
@@ -51,19 +54,28 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         return [*super().construct_create_table_statements(), snapshots]
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
-        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or missing."""
+        """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone."""
         rows = cast("Sequence[Row]", stored_events)
-        before = stood_on(rows)
-        there = f"SELECT 1 FROM {self.events_table_name} WHERE originator_id=? AND originator_version=?"
+        needed = footing(rows)
 
         def work(connection: sqlite3.Connection) -> None:
-            for place in before.items():
-                if connection.execute(there, place).fetchone() is None:
-                    raise missing(*place)
+            self._stand(connection, needed)
             connection.executemany(self.insert_events_statement, rows)
 
         self._write(work)
         return None
+
+    def _stand(self, connection: sqlite3.Connection, needed: Footing) -> None:
+        """Refuse what does not stand on what is there."""
+        where = f"FROM {self.events_table_name} WHERE originator_id=? AND"
+        for stand in needed.stands:
+            found = connection.execute(f"SELECT {_SUM} {where} originator_version=?", stand[:2]).fetchone()
+            if found is None or found[0] != stand.sum.encode():
+                raise unfounded(stand)
+        other = f"SELECT 1 {where} (originator_version<? OR originator_version>?) LIMIT 1"
+        for begun in needed.begun:
+            if connection.execute(other, begun).fetchone() is not None:
+                raise unfounded(begun)
 
     def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
         """Do some work as one transaction, one thread after the other."""
@@ -169,7 +181,13 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
 
     def load(self, rows: Iterable[Row]) -> None:
         """Store all rows or none, made one by one while they are stored."""
-        self._write(lambda connection: connection.executemany(self.insert_events_statement, rows))
+        gathered = Gathered()
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany(self.insert_events_statement, gathered.passing(rows))
+            self._stand(connection, gathered.footing())
+
+        self._write(work)
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
@@ -192,11 +210,13 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             f"UPDATE {self.events_table_name} SET topic=?, state=?"
             " WHERE originator_id=? AND originator_version=?"
         )
+        needed = footing(added)
 
         def work(connection: sqlite3.Connection) -> None:
             places = [(topic, state, stream, version) for stream, version, topic, state in rows]
             if rows and connection.executemany(statement, places).rowcount != len(rows):
                 raise IntegrityError("a row to be replaced is not there")
+            self._stand(connection, needed)
             connection.executemany(self.insert_events_statement, added)
             self._remove(connection, gone, self.events_table_name, SNAPSHOTS)
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, SNAPSHOTS)
@@ -231,10 +251,14 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
                 " nothing was lost; try again when nobody reads"
             )
 
-    def snapshot_put(self, row: Row) -> None:
+    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
         """Keep a snapshot, in place of one of the same stream and version."""
-        statement = f"INSERT OR REPLACE INTO {SNAPSHOTS} VALUES (?,?,?,?)"
-        self._write(lambda connection: connection.execute(statement, row))
+
+        def work(connection: sqlite3.Connection) -> None:
+            self._stand(connection, Footing(tuple(stands)))
+            connection.execute(f"INSERT OR REPLACE INTO {SNAPSHOTS} VALUES (?,?,?,?)", row)
+
+        self._write(work)
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""

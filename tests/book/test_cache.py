@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from loopbook.book import Book, reading
+from loopbook.book import Book, folding, reading
 from loopbook.entry import Draft, Entry, encode
 from loopbook.events import Task
 from loopbook.projections import EMPTY, BookState, fold
@@ -49,8 +49,8 @@ def test_threads_share_one_book_and_each_reads_folds_of_what_is_stored(
 ) -> None:
     """Writers and readers on more streams than are kept, with snapshots every few entries."""
     monkeypatch.setattr(reading, "CACHED", 2)
-    monkeypatch.setattr(reading, "EVERY", 7)
-    monkeypatch.setattr(reading, "CHUNK", 5)
+    monkeypatch.setattr(folding, "EVERY", 7)
+    monkeypatch.setattr(folding, "CHUNK", 5)
     book.append(A, OPENED, todo("t"), after=0)
     book.fork(A, 2, "loop:b")
     streams = [A, "loop:b", "loop:c"]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from loopbook.book import Book, reading
+from loopbook.book import Book, folding
 from loopbook.entry import Draft, Entry
 from loopbook.errors import InvalidEvent, Refused
 from loopbook.events import Forked, SessionAdopted
@@ -44,7 +44,7 @@ def record(book: Book, stream: str, drafts: list[Draft]) -> Told:
 
 def with_snapshot_at(book: Book, stream: str, version: int) -> None:
     """As if whoever folded the book up to there had kept it."""
-    reading._snapshot(book._records, stream, book.place_at(stream, version))
+    folding.keep_snapshot(book._records, stream, book.place_at(stream, version))
     book._places.clear()
 
 
@@ -209,7 +209,7 @@ class Life(RuleBasedStateMachine):
     def keep(self, data: st.DataObject) -> None:
         stream = self.pick(data)
         at = data.draw(st.integers(1, len(self.model[stream])), label="at")
-        reading._snapshot(self.book._records, stream, self.book.place_at(stream, at))
+        folding.keep_snapshot(self.book._records, stream, self.book.place_at(stream, at))
 
     @rule(data=st.data())
     def forget_what_is_cached(self, data: st.DataObject) -> None:

@@ -35,7 +35,7 @@ def test_must_5_catching_up_reads_only_what_is_new(book: Book, monkeypatch: pyte
 
 def test_a_long_stream_is_read_in_pieces(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     book.record(A, *(todo(f"t{n}") for n in range(23)))
-    monkeypatch.setattr("loopbook.book.reading.CHUNK", 5)
+    monkeypatch.setattr("loopbook.book.folding.CHUNK", 5)
     assert [entry.seq for entry in book.entries(A, after=2)] == [*range(3, 24)]
     book._places.clear()
     assert book.state(A).version == 23

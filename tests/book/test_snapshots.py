@@ -8,13 +8,13 @@ from typing import cast
 import pytest
 from hypothesis import given
 
-from loopbook.book import Book, reading
-from loopbook.book.snapshots import TOPIC, Snapshot, Stand, pack, unpack
+from loopbook.book import Book, folding
+from loopbook.book.snapshots import TOPIC, Snapshot, pack, unpack
 from loopbook.entry import Draft, Entry, encode
 from loopbook.errors import StoreUnavailable
 from loopbook.events import Task
 from loopbook.projections import FOLD_VERSION, fold
-from loopbook.store import Row
+from loopbook.store import Row, Stand
 from tests.book.drafts import OPENED, A, clock, todo
 from tests.projections.books import opened
 from tests.projections.strategies import odd_histories
@@ -24,7 +24,7 @@ B = "loop:b"
 
 @pytest.fixture(autouse=True)
 def every_ten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "EVERY", 10)
+    monkeypatch.setattr(folding, "EVERY", 10)
 
 
 def snapshot(book: Book, stream: str = A) -> Row | None:
@@ -169,7 +169,7 @@ def begun_again(book: Book, stream: str, text: str) -> None:
     book._records.rows.delete([f"once:{stream}:todo:t"])
     book.append(stream, OPENED, todo("t"), *[Draft(Task(text=text))] * (version - 2), after=0)
     if snapshots:
-        book._records.rows.snapshot_put(snapshots)  # as if it had come back from a copy
+        book._records.rows.snapshot_put(snapshots, ())  # as if it had come back from a copy
 
 
 def test_a_snapshot_of_a_stream_that_was_begun_again_is_foreign(book: Book) -> None:
@@ -204,7 +204,7 @@ def test_a_scrubbed_entry_takes_the_snapshot_and_every_cached_state_with_it(book
     rows = [Row(A, last.seq, "task", encode(last))]
     book._records.rows.replace(rows)
     assert snapshot(book) is None
-    book._records.rows.snapshot_put(cast("Row", kept))
+    book._records.rows.snapshot_put(cast("Row", kept), ())
     for reader in (book, other):
         for _ in range(2):
             assert reader.state(A).notes.tasks[-1] == "[scrubbed 2 chars]"
@@ -232,7 +232,7 @@ def test_a_snapshot_that_is_stale_edited_or_foreign_is_folded_over_and_replaced(
     filled(book, 25)
     whole = book.state(A)
     good = cast("Row", snapshot(book))
-    book._records.rows.snapshot_put(spoil(good))
+    book._records.rows.snapshot_put(spoil(good), ())
     anew(book)
     assert book.state(A) == whole
     assert cast("Row", snapshot(book))[:3] == (A, 25, TOPIC)
@@ -249,7 +249,7 @@ def test_a_snapshot_of_another_fold_is_not_used_though_it_is_whole(
         newer.setattr("loopbook.book.snapshots.TOPIC", "book_state.999999")
         other = pack(stands, whole._replace(units_added=7))
     book._records.rows.snapshots_delete([A])
-    book._records.rows.snapshot_put(other)
+    book._records.rows.snapshot_put(other, ())
     anew(book)
     assert book.state(A) == whole
 
@@ -257,7 +257,7 @@ def test_a_snapshot_of_another_fold_is_not_used_though_it_is_whole(
 def test_a_snapshot_of_no_use_does_not_hide_those_that_are_taken_after_it(book: Book) -> None:
     filled(book, 25)
     book.state(A)
-    book._records.rows.snapshot_put(Row(A, 99, TOPIC, b"{}"))
+    book._records.rows.snapshot_put(Row(A, 99, TOPIC, b"{}"), ())
     book.record(A, *tasks(12))
     book.state(A)
     assert cast("Row", snapshot(book))[1] == 37
@@ -278,7 +278,7 @@ def test_a_snapshot_that_cannot_be_kept_hinders_nobody(book: Book, monkeypatch: 
     whole = fold(book.entries(A))
     tries = []
 
-    def full(_recorder: object, row: Row) -> None:
+    def full(_recorder: object, row: Row, _stands: object) -> None:
         tries.append(row)
         raise StoreUnavailable("the disk is full")
 
@@ -292,7 +292,7 @@ def test_a_state_that_json_cannot_hold_has_no_snapshot(book: Book) -> None:
     filled(book, 12)
     place = book.place(A)
     odd = place._replace(state=place.state._replace(notes=place.state.notes._replace(tasks=("\ud800",))))
-    assert reading._snapshot(book._records, A, odd).kept == 12
+    assert folding.keep_snapshot(book._records, A, odd).kept == 12
     anew(book)
     assert book.state(A) == place.state
 

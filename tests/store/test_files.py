@@ -21,8 +21,8 @@ from loopbook.entry import Draft
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
 from loopbook.events import Task
 from loopbook.store import Row, files, parse_url, schema_of
+from loopbook.store.contract import APPLICATION_ID, SCHEMA
 from loopbook.store.files import told
-from loopbook.store.records import APPLICATION_ID, SCHEMA
 from tests.conftest import ROOT
 from tests.store.raw import sql
 
@@ -159,7 +159,7 @@ def test_what_was_removed_is_nowhere_in_the_file_or_its_log_after_a_vacuum(tmp_p
         rows = book._records.rows
         large = [Row("loop:a", n, "task", secret * n) for n in range(1, 400)]
         rows.load([*large, Row("loop:b", 1, "task", secret)])
-        rows.snapshot_put(Row("loop:a", 5, "state", secret))
+        rows.snapshot_put(Row("loop:a", 5, "state", secret), ())
         assert other.head("loop:b")[0] == 1
         rows.delete(["loop:a"])
         rows.replace([Row("loop:b", 1, "task", b"[scrubbed]")])

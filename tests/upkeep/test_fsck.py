@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from loopbook.book import CATALOGUE, Book
-from loopbook.book.snapshots import Stand, pack
+from loopbook.book.snapshots import pack
 from loopbook.entry import Draft, Entry, encode, holds, sum_in
 from loopbook.events import Catalogued, Task
 from loopbook.projections import EMPTY
-from loopbook.store import Row
+from loopbook.store import Row, Stand
 from loopbook.upkeep.fsck import Finding, Head, Report, fsck
 from tests.book.drafts import NOON, clock, told_nothing
 from tests.conftest import PROVE

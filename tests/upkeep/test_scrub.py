@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from loopbook.book import CATALOGUE
-from loopbook.book.snapshots import Stand, pack
+from loopbook.book.snapshots import pack
 from loopbook.entry import Draft
 from loopbook.errors import CannotScrub
 from loopbook.events import (
@@ -32,6 +32,7 @@ from loopbook.events import (
 from loopbook.loop import Books
 from loopbook.projections import fold
 from loopbook.run import Call, Line
+from loopbook.store import Stand
 from loopbook.upkeep.fsck import Head, fsck
 from loopbook.upkeep.scrub import Asked, Scrubbing, find, scrub
 from loopbook.upkeep.texts import FIELDS, NAMES, WITHIN, WORDS, models_in, without_texts
@@ -353,7 +354,7 @@ def test_after_scrub_and_vacuum_the_text_is_nowhere_in_the_file_or_its_log(tmp_p
         for stream in ("loop:a", "loop:b"):
             place = books.book.place(stream)
             stands = (Stand(stream, place.version, place.sum), *place.forebears)
-            books.book.records.rows.snapshot_put(pack(stands, place.state))
+            books.book.records.rows.snapshot_put(pack(stands, place.state), stands)
         assert held(tmp_path, SECRET) != []
         scrubbed(books, "loop:a", text=SECRET)
         scrubbed(books, "loop:a", 4)
@@ -372,7 +373,7 @@ def test_on_a_server_no_row_holds_the_text_any_more(books: Books) -> None:
     loop = books.start("fix", f"intent {SECRET}", id="a")
     loop.record(TodoOpened(todo=f"todo-{SECRET}", subject=SECRET))
     place = books.book.place("loop:a")
-    books.book.records.rows.snapshot_put(pack((Stand("loop:a", place.version, place.sum),), place.state))
+    books.book.records.rows.snapshot_put(pack((Stand("loop:a", place.version, place.sum),), place.state), ())
     scrubbed(books, "loop:a", text=SECRET)
     books.book.records.rows.vacuum()
     for stored in books.book.records.rows.scan():

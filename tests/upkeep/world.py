@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from loopbook.book import Book
-from loopbook.book.snapshots import Stand, pack
+from loopbook.book.snapshots import pack
 from loopbook.entry import Draft
 from loopbook.events import (
     Check,
@@ -24,7 +24,7 @@ from loopbook.events import (
     UnitAdded,
 )  # fmt: skip
 from loopbook.loop import Books
-from loopbook.store import Row
+from loopbook.store import Row, Stand
 from tests.book.drafts import clock
 
 EVENTS, SNAPSHOTS = "stored_events", "stored_snapshots"
@@ -60,7 +60,7 @@ def fill(books: Books) -> None:
     for stream in ("loop:a", "loop:a-3"):
         place = books.book.place(stream)
         stands = (Stand(stream, place.version, place.sum), *place.forebears)
-        books.book.records.rows.snapshot_put(pack(stands, place.state))
+        books.book.records.rows.snapshot_put(pack(stands, place.state), stands)
 
 
 def rows_of(book: Book) -> list[Row]:

@@ -1,0 +1,199 @@
+"""Rows read and folded: from what stands in the store to a place in a stream.
+
+Theory. A long stream is read in pieces, a fork in segments of several streams, and each piece is of
+another moment: between two of them somebody may scrub, forget or begin anew what is read. So each
+piece has to follow the one before, by the same chain that ``fsck`` looks at: its first row's
+``prev`` is the ``sum`` of the last row folded. Where it is not, all is read again. A chain that is
+torn in the store itself is so again, in the same place, and then read over: reading is lenient, and
+to say that a book is damaged is ``fsck``'s work. What cannot be read over (a row that is missing or
+unreadable) is told likewise only once it was met twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import NamedTuple, cast
+
+from loopbook.book.lineage import Segment, lineage
+from loopbook.book.snapshots import EVERY, pack, unpack
+from loopbook.entry import Entry, damaged, prev_in
+from loopbook.errors import DamagedEntry
+from loopbook.projections import EMPTY, BookState, evolve
+from loopbook.store import Records, Row, Stand
+
+#: Rows read at once: what bounds memory while a long stream is read.
+CHUNK = 5_000
+
+_SUM = re.compile(rb',"sum":"([0-9a-f]{64})"}')
+
+
+class Place(NamedTuple):
+    """A stream at a version: what an append is conditional on.
+
+    ``sum`` is that of the newest row ("" where that row is damaged and shows none), ``forebears``
+    the rows that a fork stands on, its parent's first. ``kept`` is the version at which there is a
+    snapshot (0: none).
+    """
+
+    version: int = 0
+    sum: str = ""
+    state: BookState = EMPTY
+    forebears: tuple[Stand, ...] = ()
+    kept: int = 0
+
+
+class _Torn(Exception):
+    """Raised where two pieces do not follow each other; its arguments say which."""
+
+
+def following(place: Place, entry: Entry) -> Place:
+    """The place after one more entry. Raises ``DamagedEntry`` where one is missing between."""
+    if entry.originator_version != place.version + 1:
+        raise damaged(entry.originator_id, place.version + 1, "it is missing")
+    state = evolve(place.state, entry)
+    return Place(entry.originator_version, entry.sum, state, place.forebears, place.kept)
+
+
+# --- rows --------------------------------------------------------------------------------------
+
+
+def sum_of(row: Row) -> str:
+    """The ``sum`` that a row carries, where a store looks for it; "" for a damaged row without one."""
+    found = _SUM.fullmatch(row.state[-74:])
+    return found[1].decode() if found else ""
+
+
+def pieces(store: Records, segment: Segment, version: int) -> Iterator[Sequence[Row]]:
+    """The rows of a segment that follow a version. Raises ``DamagedEntry`` where one is missing."""
+    while rows := _read(store, segment, version, CHUNK):
+        for row in rows:
+            version += 1
+            if row.originator_version != version:
+                raise damaged(segment.stream, version, "it is missing")
+        yield rows
+        if len(rows) < CHUNK:
+            break
+    if segment.last is not None and version < segment.last:
+        raise damaged(segment.stream, version + 1, "it is missing")
+
+
+def newest_in(store: Records, segment: Segment, topic: str) -> Row | None:
+    """The newest row of a topic within a segment."""
+    row = store.rows.newest(segment.stream, topic)
+    if row is None or segment.last is None or row.originator_version <= segment.last:
+        return row
+    of_topic = (
+        row for rows in pieces(store, segment, segment.first - 1) for row in rows if row.topic == topic
+    )
+    return max(of_topic, default=None, key=lambda row: row.originator_version)
+
+
+def _read(store: Records, segment: Segment, after: int, limit: int) -> Sequence[Row]:
+    rows = store.rows.select_events(segment.stream, gt=after or None, lte=segment.last, limit=limit)
+    return cast("Sequence[Row]", rows)
+
+
+def _stands(store: Records, stand: Stand) -> bool:
+    """Whether a row is there as it was."""
+    rows = _read(store, Segment(stand.stream, last=stand.version), stand.version - 1, 1)
+    return bool(rows) and sum_of(rows[0]) == stand.sum
+
+
+# --- folding -----------------------------------------------------------------------------------
+
+
+def caught_up(store: Records, stream: str, known: Place) -> Place | None:
+    """A place after what is new; nothing where what it stands on is not there any more."""
+    if not known.sum or not all(_stands(store, forebear) for forebear in known.forebears):
+        return None
+    first = known.forebears[0].version + 1 if known.forebears else 1
+    try:
+        return _read_on(store, known, Segment(stream, first))
+    except (DamagedEntry, _Torn):
+        return None  # and is found again, if it still is so, when all is read
+
+
+def opened(store: Records, stream: str, upto: int | None = None) -> Place:
+    """A stream from its newest snapshot or its beginning on, to version ``upto`` (``None``: all of it).
+
+    A stream that is not there is at version 0. Raises ``DamagedEntry``.
+    """
+    met: set[object] = set()
+    while True:
+        try:
+            return _folded(store, lineage(store.rows, stream, upto), met)
+        except _Torn as torn:
+            met.add(torn.args)
+        except DamagedEntry as wrong:
+            if str(wrong) in met:
+                raise
+            met.add(str(wrong))
+
+
+def _folded(store: Records, segments: Sequence[Segment], met: set[object]) -> Place:
+    begun, place = _from_snapshot(store, segments)
+    for at in range(begun, len(segments)):
+        if at > begun:
+            stand = Stand(segments[at - 1].stream, place.version, place.sum)
+            place = place._replace(forebears=(stand, *place.forebears))
+        place = _read_on(store, place, segments[at], met)
+    return place
+
+
+def _from_snapshot(store: Records, segments: Sequence[Segment]) -> tuple[int, Place]:
+    """The newest snapshot that holds, and the segment it lies in; else the beginning."""
+    for at in range(len(segments) - 1, -1, -1):
+        row = store.rows.snapshot_newest(segments[at].stream, segments[at].last)
+        snapshot = unpack(row) if row else None
+        if snapshot is None:
+            continue
+        stand, *forebears = snapshot.stands
+        read_in = [(segment.stream, segment.last) for segment in reversed(segments[:at])]
+        if read_in == [(stand.stream, stand.version) for stand in forebears] and all(
+            stand.sum and _stands(store, stand) for stand in snapshot.stands
+        ):
+            return at, Place(stand.version, stand.sum, snapshot.state, tuple(forebears), stand.version)
+    return 0, Place()
+
+
+def _read_on(store: Records, place: Place, segment: Segment, met: Collection[object] = ()) -> Place:
+    """A place after what a segment has beyond it. Raises ``_Torn``, save for what was met so before."""
+    own = place.version >= segment.first
+    unread = pieces(store, segment, place.version - own)
+    if own:
+        piece = next(unread, ())
+        if not piece or sum_of(piece[0]) != place.sum:
+            raise _Torn(segment.stream, place.version, place.sum)
+        unread = chain((piece[1:],), unread)
+    state, version, digest = place.state, place.version, place.sum
+    for rows in filter(None, unread):
+        torn = segment.stream, version, digest, prev_in(rows[0].state)
+        if version and torn[3] != digest and torn not in met:
+            raise _Torn(*torn)
+        for row in rows:
+            state = evolve(state, store.codec.entry(row))
+        version, digest = row.originator_version, sum_of(row)
+    return Place(version, digest, state, place.forebears, place.kept) if version > place.version else place
+
+
+def with_snapshot(store: Records, stream: str, place: Place) -> Place:
+    """A place with a snapshot of it, if it is time for one; else as it was."""
+    return keep_snapshot(store, stream, place) if place.version - place.kept >= EVERY else place
+
+
+def keep_snapshot(store: Records, stream: str, place: Place) -> Place:
+    """Keep a snapshot. What hinders it hinders nobody, and it is tried later again.
+
+    A full disk, a lock; or that the rows it stands on are not there any more as they were read.
+    """
+    with suppress(Exception):
+        stands = (Stand(stream, place.version, place.sum), *place.forebears)
+        row = pack(stands, place.state)
+        newest = store.rows.snapshot_newest(stream)
+        if newest is not None and newest.originator_version != place.kept:
+            store.rows.snapshots_delete((stream,))  # it was of no use to whoever opened the book
+        store.rows.snapshot_put(row, stands)
+    return place._replace(kept=place.version)
