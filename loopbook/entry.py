@@ -171,13 +171,13 @@ def encode_reserved(entry: Entry, name: str, what: str) -> bytes:
 
 def _state(entry: Entry, v: object, own: bytes) -> bytes:
     """The state, from the event's own part as a JSON object."""
-    head = _head(entry, v).encode()
+    head = head(entry, v).encode()
     body = head if own == b"{}" else b"%b,%b" % (head, own[1:-1])
     return _sealed(body, seal(entry.originator_id, entry.originator_version, entry.event.type, body))
 
 
-def _head(entry: Entry, v: object) -> str:
-    """The envelope's members, the optional ones where they are there; the brace stays open."""
+def head(entry: Entry, v: object) -> str:
+    """The beginning of a state: the envelope's members, the optional ones where they are there."""
     unit = "" if entry.unit is None else f',"unit":{quoted(entry.unit)}'
     host_ref = "" if entry.host_ref is None else f',"host_ref":{quoted(entry.host_ref)}'
     line = "" if entry.line is None else f',"line":{int(entry.line)}'
