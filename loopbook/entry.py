@@ -171,8 +171,8 @@ def encode_reserved(entry: Entry, name: str, what: str) -> bytes:
 
 def _state(entry: Entry, v: object, own: bytes) -> bytes:
     """The state, from the event's own part as a JSON object."""
-    head = head(entry, v).encode()
-    body = head if own == b"{}" else b"%b,%b" % (head, own[1:-1])
+    begun = head(entry, v).encode()
+    body = begun if own == b"{}" else b"%b,%b" % (begun, own[1:-1])
     return _sealed(body, seal(entry.originator_id, entry.originator_version, entry.event.type, body))
 
 
