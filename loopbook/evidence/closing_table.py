@@ -8,7 +8,6 @@ no home-made script prints: it is taken for its runner's even when that was not 
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from loopbook.events import Scope
@@ -309,8 +308,8 @@ CLOSINGS: tuple[Closing, ...] = (
 )  # fmt: skip
 
 #: What a shell, launcher or host says when nothing of the command ran at all, or not to its end.
-NEVER_STARTED = re.compile(
-    r"^Command timed out after \d"
+NEVER_STARTED = (
+    r"(?m:^Command timed out after \d"
     r"|command not found|: not found$|is not recognized as an internal or external command"
     r"|No module named '?[\w.]{1,80}'?$|[Mm]issing script:|No rule to make target|could not determine "
     r"executable"
@@ -323,6 +322,5 @@ NEVER_STARTED = re.compile(
     r"|error: unrecognized arguments|[Uu]nknown (?:option|flag|argument)|unknown shorthand flag|^flag "
     r"provided but not defined"
     r"|Justfile does not contain recipe|Don't know how to build task|Task \"[^\"\n]{1,80}\" does not exist"
-    r"|Could not open requirements file|Cannot connect to the Docker daemon|Couldn't find a package.json",
-    re.MULTILINE,
+    r"|Could not open requirements file|Cannot connect to the Docker daemon|Couldn't find a package.json)"
 )

@@ -16,6 +16,7 @@ from loopbook.evidence.closing_table import NEVER_STARTED
 from loopbook.evidence.commands import CommandReading, FoundCheck
 from loopbook.evidence.runner_table import VOID
 from loopbook.evidence.runners import Closed, Verdict, closed, is_closing, rows_for, together
+from loopbook.evidence.text import compiled
 from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World, printed
 from loopbook.evidence.wrappers import program_of
 
@@ -214,7 +215,7 @@ class Ends:
         if said is not None:
             return False
         return (code is not None and runner is not None and code in runner.void) or any(
-            NEVER_STARTED.search(line) for line in self.lines
+            compiled(NEVER_STARTED).search(line) for line in self.lines
         )
 
     def _code(self, index: int, ways: frozenset[int]) -> int | None:

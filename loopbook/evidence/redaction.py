@@ -23,7 +23,7 @@ from urllib.parse import quote, quote_plus
 from pydantic import JsonValue
 
 from loopbook.evidence import redaction_table as table
-from loopbook.evidence.text import clean
+from loopbook.evidence.text import clean, compiled
 
 
 class _Span(NamedTuple):
@@ -287,12 +287,13 @@ def _shape_spans(text: str) -> Iterator[_Span]:
 
 def _shaped(text: str, needle: str, rank: int) -> Iterator[_Span]:
     shape = table.SHAPES[rank]
-    group = "secret" if "secret" in shape.pattern.groupindex else 0
+    pattern = compiled(shape.pattern)
+    group = "secret" if "secret" in pattern.groupindex else 0
     end = -1
     for at in _places(text, needle):
         if at < end:
             continue  # inside the last match, which may have been found harmless
-        found = shape.pattern.match(text, at)
+        found = pattern.match(text, at)
         if found is None:
             continue
         end = found.end()
@@ -359,7 +360,7 @@ def _is_flag_secret(_text: str, _at: int, _found: re.Match[str], value: str) -> 
 def _is_harmless(value: str) -> bool:
     scheme = _SCHEME.match(value)
     bare = value[scheme.end() if scheme else 0 :].strip()
-    return not bare or table.HARMLESS.fullmatch(bare) is not None
+    return not bare or compiled(table.HARMLESS).fullmatch(bare) is not None
 
 
 def _is_random(value: str) -> bool:
@@ -369,7 +370,7 @@ def _is_random(value: str) -> bool:
         and _has_letter_and_digit(value)
         and value != value.lower()
         and value != value.upper()
-        and not table.HASHES.fullmatch(value)
+        and not compiled(table.HASHES).fullmatch(value)
         and not _PATHLIKE.fullmatch(value)
     )
 

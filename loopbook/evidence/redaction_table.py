@@ -9,7 +9,6 @@ both cases, which keeps placeholders (``ghp_xxxx``) and hyphenated words (``sk-s
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 
@@ -18,7 +17,7 @@ class Shape(NamedTuple):
 
     name: str
     needles: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     mixed: bool = True
 
 
@@ -29,14 +28,14 @@ _WORD = r"[A-Za-z0-9_-]"
 
 
 def _shape(name: str, needles: str, pattern: str, *, mixed: bool = True) -> Shape:
-    return Shape(name, tuple(needles.split()), re.compile(pattern), mixed)
+    return Shape(name, tuple(needles.split()), pattern, mixed)
 
 
 SHAPES: tuple[Shape, ...] = (
     Shape(
         "private-key",
         ("-----BEGIN ",),
-        re.compile(
+        (
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             r"(?P<secret>(?:(?!-----)[\s\S]){16,20000}?(?=-----END )"  # whole,
             r"|(?:(?:\\[nr]|\s){1,8}[A-Za-z0-9+/=]{24,}+)+)"  # or cut off after some lines
@@ -71,20 +70,18 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "authorization",
         ("earer ", "EARER ", "asic ", "ASIC "),
-        re.compile(r"(?:earer|EARER|asic|ASIC)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)"),
+        r"(?:earer|EARER|asic|ASIC)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)",
     ),
     Shape(
         "url-password",
         ("://",),
-        re.compile(r"""://[^\s:/?#@"'<>\\]{0,100}:(?P<secret>[^\s/@"'<>\\]{1,300}+)@"""),
+        r"""://[^\s:/?#@"'<>\\]{0,100}:(?P<secret>[^\s/@"'<>\\]{1,300}+)@""",
         mixed=False,
     ),
     Shape(
         "curl-password",
         ("curl ",),
-        re.compile(
-            r"""curl [^\n|;&]{0,200}?(?:-u ?|--user[ =])["']?[^\s:"'$]{1,100}:(?P<secret>[^\s"']{4,200}+)"""
-        ),
+        r"""curl [^\n|;&]{0,200}?(?:-u ?|--user[ =])["']?[^\s:"'$]{1,100}:(?P<secret>[^\s"']{4,200}+)""",
         mixed=False,
     ),
 )
@@ -114,32 +111,28 @@ FLAGS: tuple[str, ...] = (
 )  # fmt: skip
 
 #: Values that stand for a secret, say that there is none, or say what it would be; matched whole.
-HARMLESS = re.compile(
-    "|".join(
+HARMLESS = "|".join(
+    (
+        r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",  # the name of another variable
+        r"\$.*",  # $TOKEN, ${TOKEN}, $(cat token), ${{ secrets.TOKEN }}
+        r"%\w+%|\{+[^{}]*\}*|<[^<>]*>?|\[[^\[\]]*\]?",  # %TOKEN%, {{token}}, <your key>, [hidden]
+        r"(?P<one>[xX*.•#_?-])(?P=one)*|\w{0,12}[-_][xX]{4,}",  # xxxx, ****, ..., sk-xxxxxxxx
+        r"\d{1,5}",
         (
-            r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",  # the name of another variable
-            r"\$.*",  # $TOKEN, ${TOKEN}, $(cat token), ${{ secrets.TOKEN }}
-            r"%\w+%|\{+[^{}]*\}*|<[^<>]*>?|\[[^\[\]]*\]?",  # %TOKEN%, {{token}}, <your key>, [hidden]
-            r"(?P<one>[xX*.•#_?-])(?P=one)*|\w{0,12}[-_][xX]{4,}",  # xxxx, ****, ..., sk-xxxxxxxx
-            r"\d{1,5}",
-            (
-                r"(?i:true|false|null|none|nil|undefined|yes|no|on|off|empty|optional|required|redacted|hidden|masked"
-                r"|str|string|text|number|bool|boolean|object|bytes|any|basic|bearer|inherit|write|read"
-                r"|tokens?|secrets?|passwords?|passwd|pass|pw|keys?|credentials?|same-origin|include|omit"
-                r"|option|argument|flag|value|here|instead|placeholder|dummy|fake|todo|tbd)"
-            ),
-            r"(?i:your[-_ ].*|.*[-_ ]here|example\S{0,20}|change[-_]?me\S{0,8})",
-            r"(?:process\.env|os\.environ|import\.meta\.env|env|secrets|vars|settings|config|self|this)[.\[].*",
-            r"[a-z+]{2,20}://[^@\s]*",
-            r"(?:\.{1,2}|~)/.*|/(?:app|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|users|usr|var)/.*",
-        )
+            r"(?i:true|false|null|none|nil|undefined|yes|no|on|off|empty|optional|required|redacted|hidden|masked"
+            r"|str|string|text|number|bool|boolean|object|bytes|any|basic|bearer|inherit|write|read"
+            r"|tokens?|secrets?|passwords?|passwd|pass|pw|keys?|credentials?|same-origin|include|omit"
+            r"|option|argument|flag|value|here|instead|placeholder|dummy|fake|todo|tbd)"
+        ),
+        r"(?i:your[-_ ].*|.*[-_ ]here|example\S{0,20}|change[-_]?me\S{0,8})",
+        r"(?:process\.env|os\.environ|import\.meta\.env|env|secrets|vars|settings|config|self|this)[.\[].*",
+        r"[a-z+]{2,20}://[^@\s]*",
+        r"(?:\.{1,2}|~)/.*|/(?:app|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|users|usr|var)/.*",
     )
 )
 
 #: Hashes and ids, which vague names hold: git revisions, SHA-1 to SHA-512, UUIDs.
-HASHES = re.compile(
-    r"(?:sha\d{1,3}[:-])?[0-9a-fA-F]{7,128}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-)
+HASHES = r"(?:sha\d{1,3}[:-])?[0-9a-fA-F]{7,128}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 #: The shortest value under a telling name, and the shortest literal, that count as secret.
 MIN_VALUE = 4

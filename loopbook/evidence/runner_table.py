@@ -14,7 +14,6 @@ The first row that fits is taken, so tests stand before what they include.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -55,8 +54,8 @@ _NAMED = rf"(?!(?:.{{0,80}}[:._-])?(?:{_PREPARES})(?:[:._-]|$))(?:\+|[\w./@-]{{1
 _MORE = r"(?:[:._-][\w:.-]{1,60})?"
 
 #: What a target or script of this name is for, whatever it runs.
-NAMES: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE)
+NAMES: Mapping[str, str] = {
+    name: f"(?i:{pattern})"
     for name, pattern in {
         "tests": rf"{_NAMED}(?:tests?|specs?|unit|e2e|integration|pytest|jest|vitest|rspec"
         rf"|coverage|testacc){_MORE}"

@@ -27,7 +27,7 @@ from loopbook.evidence.shell_table import (
     READERS,
 )
 from loopbook.evidence.shell_tree import Words
-from loopbook.evidence.text import tidy_output
+from loopbook.evidence.text import compiled, tidy_output
 from loopbook.evidence.wrappers import carried, program_of
 
 Verdict = Literal["pass", "fail", "nothing"]
@@ -232,7 +232,7 @@ def _fits(token: str, word: str) -> bool:
 
 
 def _name(token: str) -> re.Pattern[str]:
-    return NAMES[token.strip("{}")]
+    return compiled(NAMES[token.strip("{}")])
 
 
 @cache
@@ -304,14 +304,9 @@ def _rows(names: tuple[str, ...], scope: Scope) -> tuple[Closing, ...]:
     return tuple(row for row in CLOSINGS if row.name in names)
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 def is_closing(row: Closing, line: str) -> bool:
     """Whether a row knows a line by itself."""
-    return _compiled(row.line).match(line) is not None
+    return compiled(row.line).match(line) is not None
 
 
 def closed(lines: tuple[str, ...], rows: tuple[Closing, ...], start: int = 0) -> tuple[Closed, ...]:
@@ -322,7 +317,7 @@ def closed(lines: tuple[str, ...], rows: tuple[Closing, ...], start: int = 0) ->
     """
     found: list[Closed] = []
     before = ""
-    ready = [(row, _compiled(row.line), _compiled(row.after or "")) for row in rows]
+    ready = [(row, compiled(row.line), compiled(row.after or "")) for row in rows]
     for at, line in enumerate(lines):
         if at >= start and line:
             found += (
@@ -336,9 +331,9 @@ def closed(lines: tuple[str, ...], rows: tuple[Closing, ...], start: int = 0) ->
 
 def verdict_of(row: Closing, line: str) -> Verdict:
     """What one closing line says."""
-    if _compiled(row.failed).search(line):
+    if compiled(row.failed).search(line):
         return "fail"
-    nothing = _compiled(row.nothing).search(line) or not _compiled(row.passed).search(line)
+    nothing = compiled(row.nothing).search(line) or not compiled(row.passed).search(line)
     return "nothing" if nothing else "pass"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cache
 
 #: Room for the mark of ``head_tail``; a cut that would save no more than this is not made.
 MARK_ROOM = 48
@@ -26,13 +27,23 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern from a table, compiled where it is first needed: a process needs few of them.
+
+    >>> compiled("a+").fullmatch("aa") is not None
+    True
+    """
+    return re.compile(pattern)
+
+
 def clean(text: str) -> str:
     """The text with every surrogate code point replaced by U+FFFD, so that it can be UTF-8.
 
     >>> clean("a\\ud83d") == "a\\ufffd"
     True
     """
-    return _SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def head(text: str, n: int) -> str:
