@@ -22,15 +22,13 @@ from loopbook.settlement.turns import look, observed
 class Then(NamedTuple):
     """What there was beside the state: the scene, what came from outside, and the answer.
 
-    ``unit`` is whom it was decided about; ``first``: nothing else had been decided for this run yet;
-    ``taken``: another advisor had spoken for it.
+    ``unit`` is whom it was decided about; ``taken``: another advisor had spoken for the run.
     """
 
     scene: Scene
     basis: Basis
     answer: Answer | Failure | None = None
     unit: str | None = None
-    first: bool = True
     taken: bool = False
 
 
@@ -41,10 +39,12 @@ def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] |
     case.idle = then.basis.idle
     if then.taken:
         case.advice = Advice("", continues=False, advisor="", seq=0)
+    if then.scene.run is not None and then.unit in case.judged(advisor, state):
+        return ()  # silent about it once, for this run
     asked = _asked(state, advisor, then)
     if then.basis.observed:
         return (observed(case, advisor, state, asked)[0],) if asked.packet else ()
-    verdict = look(case, advisor, state, asked, first=then.first)
+    verdict = look(case, advisor, state, asked, first=True)
     if verdict is None:
         return ()
     if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:

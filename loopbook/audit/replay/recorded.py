@@ -25,13 +25,12 @@ V = TypeVar("V")
 
 
 class Recorded(NamedTuple):
-    """One decision as a book has it. ``run`` is what it is about, if it was found; ``tried`` are the units
-    that had been silent in the same settle, ``spoken`` the advisors that had spoken for the same run."""
+    """One decision as a book has it. ``run`` is what it is about, if it was found; ``spoken`` are the
+    advisors that had spoken for the same run."""
 
     entries: tuple[Entry, ...]
     before: BookState
     run: RunSettled | None = None
-    tried: frozenset[str | None] = frozenset()
     spoken: frozenset[str] = frozenset()
 
     @property
@@ -65,7 +64,6 @@ class Walk:
         self._before: BookState = EMPTY
         self._runs: dict[str, RunSettled] = {}
         self._spoken: dict[str, frozenset[str]] = {}
-        self._tried: dict[str, tuple[str | None, frozenset[str | None]]] = {}
 
     def take(self, entry: Entry) -> Recorded | None:
         """Take one more; the decision that was whole before it. Raises ``VersionGap``."""
@@ -89,12 +87,12 @@ class Walk:
         said = entries[0].event
         if not isinstance(said, Said):
             return Recorded(entries, self._before)
-        run, tried = self._tried.pop(said.advisor, (None, frozenset[str | None]()))
-        spoken = self._spoken.get(said.run or "", frozenset())
-        known = self._runs.get(said.run) if said.run is not None else None
-        whole = Recorded(entries, self._before, known, tried if run == said.run else frozenset(), spoken)
-        self._note(whole, said)
-        return whole
+        if said.run is None:
+            return Recorded(entries, self._before)
+        spoken = self._spoken.get(said.run, frozenset())
+        if any(isinstance(entry.event, Noticed) for entry in entries):
+            _keep(self._spoken, said.run, spoken | {said.advisor})
+        return Recorded(entries, self._before, self._runs.get(said.run), spoken)
 
     def goes_on(self, entry: Entry) -> bool:
         """Whether an entry belongs to the decision that is open."""
@@ -109,18 +107,9 @@ class Walk:
             case Noticed():
                 return isinstance(event, PassedOver) and event.reason == BOUND and _same(last, entry)
             case PassedOver():
-                return isinstance(event, LoopClosed) and event.outcome == "met"
+                met = isinstance(event, LoopClosed) and event.outcome == "met"
+                return met and self._before.life.declared > 0
         return False
-
-    def _note(self, whole: Recorded, said: Said) -> None:
-        """Keep what the next decision of the same run is made of."""
-        last = whole.entries[-1].event
-        if said.run is None:
-            return
-        if isinstance(said, Judged) and isinstance(last, PassedOver) and whole.first.unit is not None:
-            self._tried[said.advisor] = said.run, whole.tried | {whole.first.unit}
-        if any(isinstance(entry.event, Noticed) for entry in whole.entries):
-            _keep(self._spoken, said.run, whole.spoken | {said.advisor})
 
 
 def _decides(state: BookState, entry: Entry) -> bool:

@@ -77,13 +77,9 @@ def verdict_on(recorded: Recorded, makers: Makers = MAKERS) -> Verdict:
         basis,
         _answer(said, basis),
         recorded.first.unit,
-        first=not recorded.tried,
         taken=_taken(recorded, said, makers),
     )
-    if recorded.first.unit in recorded.tried:
-        verdict = _compared(recorded, ())  # silent once in this settle: it is not asked about again
-    else:
-        verdict = _compared(recorded, again(recorded.before, advisor, then))
+    verdict = _compared(recorded, again(recorded.before, advisor, then))
     if verdict.outcome == "differs" and (others := _other_rules(policy, policy_of(advisor))):
         return verdict._replace(outcome="other-rules", why=others)
     return verdict
@@ -132,11 +128,12 @@ def _by_itself(recorded: Recorded) -> tuple[Draft, ...]:
 
 
 def _other_rules(then: Policy, now: Policy) -> str:
-    """In which versions two policies differ, in words; the code's own is none of the rules'."""
-    names = sorted(({*then.versions} | {*now.versions}) - {"code"})
+    """In which versions two policies differ, in words; the code's own is none of the rules'. A decision
+    that names no version was made by nobody, and nothing excuses it."""
+    names = sorted(({*then.versions} | {*now.versions}) - {"code"}) if then.versions else []
     differ = [name for name in names if then.versions.get(name) != now.versions.get(name)]
-    was = ", ".join(f"{name} {shown(then.versions.get(name, 'unknown'), 40)}" for name in differ)
-    is_now = ", ".join(f"{name} {now.versions.get(name, 'unknown')}" for name in differ)
+    was = ", ".join(f"{name} {shown(then.versions.get(name, 'of none'), 40)}" for name in differ)
+    is_now = ", ".join(f"{name} {now.versions.get(name, 'of none')}" for name in differ)
     return f"decided by {was}; this is {is_now}" if differ else ""
 
 
