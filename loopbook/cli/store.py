@@ -11,8 +11,8 @@ import typer
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, Store, example
 from loopbook.cli.output import complain, say, say_json, say_rows
+from loopbook.cli.scrub import app
 from loopbook.cli.target import must_be_there, settings_for
-from loopbook.cli.upkeep import app
 
 if TYPE_CHECKING:
     from loopbook.store import Facts, StoreURL

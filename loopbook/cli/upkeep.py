@@ -16,12 +16,11 @@ import typer
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, NewFile, Session, Store, example
 from loopbook.cli.output import complain, one_line, say, say_json
-from loopbook.cli.target import opened
+from loopbook.cli.target import opened, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from loopbook.loop import Books
     from loopbook.store import Row
     from loopbook.upkeep.fsck import Head, Report
 
@@ -44,11 +43,14 @@ def fsck(
     as_json: AsJson = False,
 ) -> None:
     """Check every row, every chain and all that is derived from them; exit with 1 if something is wrong."""
+    from loopbook.store import parse_url, schema_of
     from loopbook.upkeep.fsck import fsck as look
+    from loopbook.upkeep.fsck import upgraded
 
     heads = [_head(one) for one in head or ()]
+    before = schema_of(parse_url(settings_for(store).store))
     with opened(store) as books:
-        report = look(books.book, heads)
+        report = upgraded(look(books.book, heads), before)
     if as_json:
         findings = [finding._asdict() for finding in report.findings]
         say_json({**report._asdict(), "findings": findings, "notes": list(report.notes)})
@@ -177,10 +179,12 @@ def forget(
     session: Session = "cli",
 ) -> None:
     """Remove a loop: its entries, reservations and snapshots; the catalogue says that it was forgotten."""
+    from loopbook.book import loop_stream
     from loopbook.upkeep.forget import forget as remove
 
     with opened(store, session) as books:
-        entries = books.loop(loop).version
+        sizes = books.book.records.rows.sizes([loop_stream(loop)])
+        entries = sizes[loop_stream(loop)].rows if sizes else 0  # its book may be damaged
         _confirm(f"forget {loop} and its {entries} entries, for ever?", yes=yes)
         gone = remove(books.book, loop, now=datetime.now(UTC), session=session, with_forks=with_forks)
     for name in gone:
@@ -202,82 +206,14 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-@app.command(
-    epilog=example(
-        "loopbook store scrub fix-1 --seq 2 --reason 'a token'",
-        "loopbook store scrub fix-1 --find packagers",
-        "loopbook store scrub fix-1 --text packagers --reason 'a name'",
-    )
-)
-def scrub(
-    *,
-    loop: Annotated[
-        str, typer.Argument(metavar="LOOP", help="The loop's id, or a stream's name.", show_default=False)
-    ],
-    seq: Annotated[
-        int | None, typer.Option("--seq", metavar="N", min=1, help="The entry whose texts are to go.")
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option(
-            "--text", metavar="TEXT", help="Take out this text alone, wherever it is; - reads it from stdin."
-        ),
-    ] = None,
-    find: Annotated[
-        str | None,
-        typer.Option(
-            "--find", metavar="TEXT", help="Only list the entries that hold it; - reads it from stdin."
-        ),
-    ] = None,
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept in the book.")
-    ] = "",
-    force: Annotated[
-        bool, typer.Option("--force", help="Even where the book then means something else.")
-    ] = False,
-    store: Store = None,
-    session: Session = "cli",
-) -> None:
-    """Take texts out of a book for good: a secret that leaked into it. The book says that it was done."""
-    if (seq is None and text is None) == (find is None):
-        raise typer.BadParameter("give --seq, --text or both; or --find alone")
-    with opened(store, session) as books:
-        stream = loop if ":" in loop else books.loop(loop).stream
-        if find is not None:
-            _say_where(books, stream, _given(find))
-            return
-        from loopbook.evidence.text import clean
-        from loopbook.loop import own_redactor
-        from loopbook.upkeep.scrub import Asked
-        from loopbook.upkeep.scrub import scrub as take_out
-
-        why = own_redactor().text(clean(reason))
-        asked = Asked(stream, seq, None if text is None else _given(text), why, session, force)
-        done = take_out(books.book, asked, datetime.now(UTC))
-    for name, place in done.entries:
-        say(f"{name} seq {place}: scrubbed")
-    say(
-        f"anchored anew: {', '.join(done.streams)}; heads noted before hold no more (fsck tells);"
-        " the bytes are gone from the file after: loopbook store vacuum"
-    )
-
-
-def _given(text: str) -> str:
-    """A text from the command line, or one that must not stand in a shell's history."""
-    return sys.stdin.buffer.read().decode(errors="replace").strip("\r\n") if text == "-" else text
-
-
-def _say_where(books: Books, stream: str, text: str) -> None:
-    from loopbook.upkeep.scrub import find
-
-    for entry in find(books.book, stream, text):
-        say(f"{entry.stream} seq {entry.seq}: {entry.event.type}")
-
-
 @app.command(epilog=example("loopbook store vacuum"))
 def vacuum(store: Store = None) -> None:
-    """Write the store anew without what was removed, so that its bytes are gone and the file is small."""
+    """Write the store anew without what was removed, so that its bytes are gone and the file is small.
+
+    Snapshots go too, sound or not: whoever reads a long book makes a new one.
+    """
     with opened(store) as books:
         books.book.records.rows.vacuum()
         kept = "; the server's own log and its backups keep old bytes for a while"
-        say(f"{books.url} is written anew, without what was removed{kept * books.url.startswith('postgres')}")
+        more = kept * books.url.startswith("postgres")
+        say(f"{books.url} is written anew, without snapshots and what was removed{more}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from loopbook.book.lineage import first_row
 from loopbook.entry import decode
+from loopbook.errors import DamagedEntry
 from loopbook.events import Forked
 from loopbook.store import Recorder
 
@@ -29,13 +30,17 @@ def streams(rows: Recorder, prefix: str) -> Iterator[str]:
         after = page[-1]
 
 
-def forks_of(rows: Recorder, parent: str) -> list[Fork]:
-    """All forks of a stream, and of those forks; each after its parent. Raises ``DamagedEntry``."""
-    forks = [fork for stream in streams(rows, "loop:") if (fork := _fork(rows, stream)) is not None]
-    found: list[Fork] = []
-    known, grown = {parent}, True
+def all_forks(rows: Recorder) -> list[Fork]:
+    """All forks of a store. One whose first entry cannot be read is none: nobody reads through it."""
+    return [fork for stream in streams(rows, "loop:") if (fork := _fork(rows, stream)) is not None]
+
+
+def forks_of(forks: Iterable[Fork], parents: Iterable[str]) -> list[Fork]:
+    """Those of some forks that go on from these streams, or from each other; each after its parent."""
+    left, found = list(forks), list[Fork]()
+    known, grown = set(parents), True
     while grown:
-        new = [fork for fork in forks if fork.parent in known and fork.stream not in known]
+        new = [fork for fork in left if fork.parent in known and fork.stream not in known]
         found += new
         known |= {fork.stream for fork in new}
         grown = bool(new)
@@ -43,8 +48,9 @@ def forks_of(rows: Recorder, parent: str) -> list[Fork]:
 
 
 def _fork(rows: Recorder, stream: str) -> Fork | None:
-    row = first_row(rows, stream)
-    if row is None or row.topic != "forked":
+    try:
+        row = first_row(rows, stream)
+        event = decode(*row).event if row is not None and row.topic == "forked" else None
+    except DamagedEntry:
         return None
-    event = decode(*row).event
     return Fork(stream, event.from_, event.version) if isinstance(event, Forked) else None

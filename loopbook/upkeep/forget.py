@@ -3,8 +3,11 @@
 Theory. What is removed is a whole stream with all that stands in the store because of it: its
 reservations, its snapshots. What the catalogue said of it stays as entries of that chain, answered
 by a last one, ``forgotten``. A fork reads its parent, so a parent goes only together with its forks.
-All of it is one transaction, and the catalogue's next entry is what it is conditional on: a loop
-that is forked meanwhile is seen.
+All of it is one transaction, conditional on the catalogue's next entry, where a fork begun meanwhile
+is seen, and on where each stream ends: a row is added there, and removed with the rest.
+
+A loop that the catalogue lists without a book is forgotten too: so a store whose book was lost is
+sound again.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from loopbook.entry import Entry, sum_in
 from loopbook.errors import CannotForget, NoSuchLoop, StoreUnavailable
 from loopbook.events import Catalogued
 from loopbook.store import IntegrityError, Row
-from loopbook.upkeep.family import forks_of, streams
+from loopbook.upkeep.family import all_forks, forks_of, streams
 
 #: Attempts while others write to the catalogue.
 ATTEMPTS = 20
@@ -37,21 +40,17 @@ def forget(book: Book, loop: str, *, now: datetime, session: str = "", with_fork
     """
     stream, rows = loop_stream(loop), book.records.rows
     for _ in range(ATTEMPTS):
-        version, digest = book.head(CATALOGUE)
-        if not book.head(stream)[0]:
+        head = book.head(CATALOGUE)
+        if not book.head(stream)[0] and not _is_listed(book, loop):
             raise NoSuchLoop(f"no loop {loop!r} in {book.url}; nothing was removed; see: loopbook loop list")
-        forks = [fork.stream for fork in forks_of(rows, stream)]
+        forks = [fork.stream for fork in forks_of(all_forks(rows), [stream])]
         if forks and not with_forks:
             raise CannotForget(
                 f"{len(forks)} forks read {loop} ({', '.join(forks[:5])}); nothing was removed;"
                 " forget them first, or all at once with --with-forks"
             )
         gone = [stream, *forks]
-        added: list[Row] = []
-        for seq, name in enumerate(gone, version + 1):
-            event = Catalogued(loop=name.removeprefix("loop:"), change="forgotten")
-            added.append(book.records.codec.row(Entry(CATALOGUE, seq, event, now, session, prev=digest)))
-            digest = sum_in(added[-1].state)
+        added = _said(book, gone, head, now, session)
         reservations = [name for one in gone for name in streams(rows, f"once:{one}:")]
         try:
             rows.replace((), added, (*gone, *reservations))
@@ -61,3 +60,27 @@ def forget(book: Book, loop: str, *, now: datetime, session: str = "", with_fork
     raise StoreUnavailable(
         f"{book.url}: others write to its catalogue all the while; nothing was removed; try again"
     )
+
+
+def _said(book: Book, gone: list[str], head: tuple[int, str], now: datetime, session: str) -> list[Row]:
+    """What the catalogue says, and where each stream ends."""
+    version, digest = head
+    added: list[Row] = []
+    for seq, name in enumerate(gone, version + 1):
+        event = Catalogued(loop=name.removeprefix("loop:"), change="forgotten")
+        added.append(book.records.codec.row(Entry(CATALOGUE, seq, event, now, session, prev=digest)))
+        digest = sum_in(added[-1].state)
+        last, own = book.head(name)
+        if last:
+            added.append(book.records.codec.row(Entry(name, last + 1, event, now, session, prev=own)))
+    return added
+
+
+def _is_listed(book: Book, loop: str) -> bool:
+    """Whether the catalogue says that there is such a loop."""
+    changes = [
+        entry.event.change
+        for entry in book.entries(CATALOGUE)
+        if isinstance(entry.event, Catalogued) and entry.event.loop == loop
+    ]
+    return bool(changes) and changes[-1] != "forgotten"

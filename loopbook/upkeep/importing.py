@@ -1,12 +1,13 @@
 """Bringing books back from JSON Lines: everything verified before anything is written.
 
-Theory. The file is read twice. The first time each line is verified (its ``sum``, the chain of its
-stream), and remembered is only where each stream's lines lie, with 32 bytes for each entry; so a
-stream with a bad line is known to be bad before any of it is written. (A stream that merely lost its
-last lines is still a book, a shorter one; that some are missing is told by the end line.) The
-second time one stream after the other is written as one transaction, parents before their forks,
-row by row as it is read. With the rows go the reservations that their keys need and what the
-catalogue must say.
+Theory. The file is read twice: once to verify it (``loopbook.upkeep.verifying``), and then one stream
+after the other is written as one transaction, parents before their forks, row by row as it is read.
+What appending asks is asked of each entry, on the state that it is folded into. With the rows go the
+reservations that their keys need and what the catalogue must say.
+
+What a stream is compared with is read first, the catalogue's head before all; whoever appends,
+forgets, scrubs or imports meanwhile is seen by the store (``loopbook.store.footing``), and then it is
+looked at again.
 
 Bringing the same rows again changes nothing; a stream that goes on from what the store has is gone
 on with; other rows under the same name are refused, and named. What is refused leaves the rest.
@@ -14,40 +15,26 @@ on with; other rows under the same name are refused, and named. What is refused 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
-from pydantic_core import from_json
+from loopbook.book import CATALOGUE, Book, look_at, reservation
+from loopbook.book.lineage import DEEPEST, used_before
+from loopbook.book.reading import Place, following
+from loopbook.book.streams import What, catalogued, reserves
+from loopbook.entry import Entry, decode, encode_reserved, sum_in
+from loopbook.errors import DamagedEntry, InvalidEvent, NoSuchLoop, Refused
+from loopbook.events import Catalogued, Scrubbed
+from loopbook.store import IntegrityError, Row, Stand
+from loopbook.upkeep.rows import row_at, rows_of
+from loopbook.upkeep.transfer import NotALine, row_of
+from loopbook.upkeep.verifying import LINE_BYTES, Part, Problem, verify
 
-from loopbook.book import CATALOGUE, Book, reservation
-from loopbook.book.lineage import used_before
-from loopbook.book.reading import Place
-from loopbook.book.snapshots import Stand
-from loopbook.book.streams import catalogued, reserves
-from loopbook.entry import Entry, decode, holds, sum_in
-from loopbook.errors import DamagedEntry, NewerExport
-from loopbook.events import Catalogued, Forked, Reserved
-from loopbook.projections import EMPTY
-from loopbook.store import IntegrityError, Row
-from loopbook.upkeep.transfer import FORMAT, NotALine, row_of
-
-#: No line is longer: an entry is bounded by what a run may hold, a few megabytes at most.
-LINE_BYTES = 64 << 20
-#: Rows of the store compared at once.
-CHUNK = 1_000
 #: Attempts to write a stream while others write to the store.
 ATTEMPTS = 20
-_PREFIXES = ("loop:", "session:", "guard:")
-_BOM = b"\xef\xbb\xbf"
-
-
-class Problem(NamedTuple):
-    """What could not be taken, and the 1-based line that shows it (``None``: the whole file)."""
-
-    line: int | None
-    what: str
+#: Reservations asked about at once.
+ASKED = 500
 
 
 class Imported(NamedTuple):
@@ -66,297 +53,196 @@ class _Refused(Exception):
         self.line = line
 
 
-class _Part:
-    """A stream of the file: where its lines lie, and what is known of them."""
-
-    def __init__(self, stream: str, line: int, entry: Entry) -> None:
-        self.stream = stream
-        self.line = line
-        self.at: datetime = entry.at
-        self.first = entry.seq
-        self.last = entry.seq - 1
-        self.sum = entry.prev
-        event = entry.event
-        self.parent = event.from_ if isinstance(event, Forked) and entry.seq == event.version + 1 else None
-        self.runs: list[list[int]] = []  # offset, first line, lines
-        self._sums = bytearray()
-
-    def has(self, entry: Entry) -> bool:
-        """Whether this very entry came before: two exports in one file may share a parent."""
-        at = 32 * (entry.seq - self.first)
-        return at >= 0 and self._sums[at : at + 32] == bytes.fromhex(entry.sum)
-
-    def add(self, entry: Entry, offset: int, line: int) -> None:
-        """Remember one more line; lines that follow each other are one run."""
-        self.last, self.sum = entry.seq, entry.sum
-        self._sums += bytes.fromhex(entry.sum)
-        run = self.runs[-1] if self.runs else None
-        if run is not None and line == run[1] + run[2]:
-            run[2] += 1
-        else:
-            self.runs.append([offset, line, 1])
-
-
 def import_lines(book: Book, file: BinaryIO) -> Imported:
     """Bring the books of a seekable file into a store. Raises ``NewerExport`` and ``StoreError``."""
-    reading = _Reading(file)
-    reading.all()
+    file.seek(0)
+    found = verify(iter(lambda: file.readline(LINE_BYTES), b""))
     written: dict[str, int] = {}
-    waiting = sorted(reading.parts.values(), key=lambda part: (part.at, part.line))
-    while waiting:
-        # A fork waits for its parent as long as that is still to be written.
-        names = {part.stream for part in waiting}
-        ready = [part for part in waiting if part.parent not in names] or waiting[:1]
-        for part in ready:
+    for part in _in_order(found.parts):
+        try:
+            written[part.stream] = _Bringing(book, file, part).bring()
+        except _Refused as wrong:
+            found.tell(wrong.line, f"nothing of {part.stream} was written: {wrong}")
+    problems = sorted(found.problems, key=lambda one: (one.line is None, one.line))
+    return Imported(written, tuple(problems), tuple(found.notes))
+
+
+def _in_order(parts: Mapping[str, Part]) -> Iterator[Part]:
+    """The oldest first, each after the one that it is a fork of."""
+    passed = set[str]()
+    for part in sorted(parts.values(), key=lambda part: (part.at, part.line)):
+        line: list[Part] = []
+        here: Part | None = part
+        while here is not None and here.stream not in passed:
+            passed.add(here.stream)
+            line.append(here)
+            here = None if here.parent is None else parts.get(here.parent)
+        yield from reversed(line)
+
+
+class _Heads(NamedTuple):
+    """What a stream is compared with, the first of it read first."""
+
+    catalogue: tuple[int, str]
+    stream: tuple[int, str]
+
+
+class _Bringing:
+    """One stream of the file on its way into the store."""
+
+    def __init__(self, book: Book, file: BinaryIO, part: Part) -> None:
+        self._book, self._file, self._part = book, file, part
+        self._store = book.records.rows
+
+    def bring(self) -> int:
+        """Write what the store does not have of the stream, all of it or nothing; how many entries."""
+        part = self._part
+        for _ in range(ATTEMPTS):
+            heads = self._heads()
+            known = heads.stream[0]
+            if known:
+                self._compare(known)
+            if known >= part.last:
+                return 0
+            place = self._place(known)
+            if place.version not in {known, part.first - 1}:
+                continue  # it was forgotten meanwhile
             try:
-                written[part.stream] = _bring(book, file, part)
-            except _Refused as wrong:
-                reading.tell(wrong.line, f"nothing of {part.stream} was written: {wrong}")
-        waiting = [part for part in waiting if part not in ready]
-    problems = sorted(reading.problems, key=lambda one: one.line or 0)
-    return Imported(written, tuple(problems), tuple(reading.notes))
+                self._store.load(self._with_all(place, heads.catalogue))
+            except IntegrityError:
+                if self._heads() == heads:
+                    self._look_at_keys(place)
+                continue  # somebody wrote to this stream, its parent or the catalogue: look again
+            return part.last - place.version
+        raise _Refused(part.line, "others write to the store all the while; try again")
 
+    def _heads(self) -> _Heads:
+        return _Heads(self._book.head(CATALOGUE), self._book.head(self._part.stream))
 
-# --- the first time: verified --------------------------------------------------------------
+    def _rows(self) -> Iterator[tuple[int, Row]]:
+        """The rows of the stream, each with its line."""
+        for offset, first, lines in self._part.runs:
+            self._file.seek(offset)
+            for number in range(first, first + lines):
+                try:
+                    row = row_of(self._file.readline(LINE_BYTES).rstrip(b"\r\n"))
+                except NotALine:
+                    row = None
+                if row is None or not self._part.holds(row):
+                    raise _Refused(number, "the file was changed while it was read")
+                yield number, row
 
+    def _rows_after(self, version: int) -> Iterator[tuple[int, Row]]:
+        return islice(self._rows(), max(version + 1 - self._part.first, 0), None)
 
-class _Reading:
-    """The first reading of a file."""
+    # --- what the store has ------------------------------------------------------------------
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.parts: dict[str, _Part] = {}
-        self.problems: list[Problem] = []
-        self.notes: list[Problem] = []
-        self._bad: set[str] = set()
-        self._entries = 0  # since the last head
-        self._begun = self._crlf = False
-        self._open: str | None = None  # the stream of the last line, while no end line has come
-
-    def tell(self, line: int | None, what: str) -> None:
-        """Note a problem."""
-        self.problems.append(Problem(line, what))
-
-    def all(self) -> None:
-        """Read all lines."""
-        self._file.seek(0)
-        offset, number, whole = 0, 0, True
-        while raw := self._file.readline(LINE_BYTES):
-            number += 1
-            whole = raw.endswith(b"\n")
-            if not whole and len(raw) == LINE_BYTES:
-                self.tell(
-                    number, f"it is longer than {LINE_BYTES >> 20} MB; the rest of the file was not read"
-                )
+    def _compare(self, newest: int) -> None:
+        """Refuse the stream where the store's is another one; ``newest`` is the last that it has."""
+        ours = rows_of(self._store, self._part.stream)
+        for number, row in self._rows():
+            if row.originator_version > newest:
                 break
-            self._line(number, offset, raw, whole=whole)
-            offset += len(raw)
-        if not number:
-            self.tell(None, "the file is empty")
-        elif self._begun:
-            self.tell(number, "the file ends without its end line: it was cut, or is still being written")
-            if self._open is not None:
-                self._refuse(number, self._open, "its end may be missing")
-
-    def _line(self, number: int, offset: int, raw: bytes, *, whole: bool) -> None:
-        text = raw.rstrip(b"\n")
-        if number == 1 and text.startswith(_BOM):
-            self.notes.append(Problem(1, "a byte order mark was passed over"))
-            text, offset = text[len(_BOM) :], offset + len(_BOM)
-        if text.endswith(b"\r"):
-            text = text[:-1]
-            if not self._crlf:
-                self._crlf = True
-                self.notes.append(Problem(number, "lines end with CRLF; the line ends were passed over"))
-        if not text.strip():
-            return
-        if text.startswith(b'{"loopbook"'):
-            self._mark(number, text)
-            return
-        try:
-            row = row_of(text)
-        except NotALine as wrong:
-            self.tell(number, f"{wrong}" if whole else f"{wrong}: the file ends in the middle of it")
-            return
-        if not self._begun:
-            self.tell(number, "a head line should come first")
-            self._begun = True
-        self._entries += 1
-        self._open = row.originator_id
-        self._row(number, offset, row)
-
-    def _mark(self, number: int, text: bytes) -> None:
-        """A head or end line."""
-        try:
-            mark = from_json(text)
-        except ValueError:
-            mark = {}
-        sort = mark.get("loopbook")
-        if sort == "books" and isinstance(mark.get("version"), int):
-            if mark["version"] > FORMAT:
-                raise NewerExport(
-                    f"line {number}: a newer loopbook wrote this file (format {mark['version']}, and this one"
-                    f" reads up to {FORMAT}); nothing was written; upgrade loopbook to import it"
-                )
-            self._begun, self._entries = True, 0
-        elif sort == "end":
-            if mark.get("entries") != self._entries:
-                self.tell(
-                    number,
-                    f"{self._entries} entries came before this end line, which counts {mark.get('entries')}",
-                )
-            self._begun, self._open = False, None
-        else:
-            self.tell(number, "is not a line of a loopbook export")
-
-    def _row(self, number: int, offset: int, row: Row) -> None:
-        stream = row.originator_id
-        if stream in self._bad:
-            return
-        try:
-            entry = _verified(row)
-        except NotALine as wrong:
-            self._refuse(number, stream, str(wrong))
-            return
-        part = self.parts.get(stream)
-        if part is None:
-            part = _Part(stream, number, entry)
-            if not stream.startswith(_PREFIXES):
-                self._refuse(number, stream, "such a stream is never imported")
-                return
-            if entry.seq != 1 and part.parent is None:
-                self._refuse(number, stream, f"seq 1 to {entry.seq - 1} are missing")
-                return
-            self.parts[stream] = part
-        if part.has(entry):
-            return
-        if entry.seq != part.last + 1 or entry.prev != part.sum:
-            self._refuse(number, stream, f"seq {entry.seq} does not follow seq {part.last}")
-            return
-        part.add(entry, offset, number)
-
-    def _refuse(self, number: int, stream: str, why: str) -> None:
-        """A stream of which one line is bad is not written at all; its first bad line is told."""
-        self._bad.add(stream)
-        self.parts.pop(stream, None)
-        self.tell(number, f"nothing of {stream} was written: {why}")
-
-
-def _verified(row: Row) -> Entry:
-    try:
-        if holds(*row):
-            return decode(*row)
-    except (DamagedEntry, UnicodeEncodeError):
-        pass
-    raise NotALine(f"seq {row.originator_version} is damaged, its sum is not that of the line")
-
-
-# --- the second time: written -----------------------------------------------------------------
-
-
-def _rows(file: BinaryIO, part: _Part) -> Iterator[tuple[int, Row]]:
-    """The rows of a stream, each with its line."""
-    for offset, first, lines in part.runs:
-        file.seek(offset)
-        for number in range(first, first + lines):
             try:
-                yield number, row_of(file.readline(LINE_BYTES).rstrip(b"\r\n"))
-            except NotALine as wrong:
-                raise _Refused(number, f"the file changed while it was read: {wrong}") from None
+                same = next(ours, None) == row
+            except DamagedEntry:
+                same = False
+            if not same:
+                raise _Refused(number, f"the store has another seq {row.originator_version} of it")
 
-
-def _bring(book: Book, file: BinaryIO, part: _Part) -> int:
-    """Write what the store does not have of a stream, all of it or nothing; how many entries."""
-    for _ in range(ATTEMPTS):
-        known = _known(book, file, part)
-        if known >= part.last:
-            return 0
-        if known < part.first:
-            _look_at_parent(book, file, part)
-        added = (row for _, row in islice(_rows(file, part), max(known + 1 - part.first, 0), None))
+    def _place(self, known: int) -> Place:
+        """What the rows to be written go on from."""
+        part = self._part
         try:
-            book.records.rows.load(_Derived(book, part).rows(added))
-        except IntegrityError:
-            continue  # somebody wrote to this stream or the catalogue meanwhile: look again
-        return part.last - max(known, part.first - 1)
-    raise _Refused(
-        part.line, "its keys are reserved already, or the store is too busy; see: loopbook store fsck"
-    )
+            if known:
+                return self._book.place_at(part.stream, known)
+            return Place() if part.parent is None else self._forked(part.parent, part.first - 1)
+        except DamagedEntry as wrong:
+            told = str(wrong).partition("; ")[0]
+            raise _Refused(part.line, f"what it goes on from cannot be read: {told}") from None
 
+    def _forked(self, parent: str, version: int) -> Place:
+        line = self._part.runs[0].line
+        row = row_at(self._store, parent, version)
+        if row is None:
+            raise _Refused(line, f"it is a fork of {parent} seq {version}, which the store does not have")
+        if sum_in(row.state) != self._part.prev:
+            raise _Refused(line, f"it is a fork of another {parent} seq {version} than the store's")
+        place = self._book.place_at(parent, version)
+        if len(place.forebears) >= DEEPEST:
+            raise _Refused(line, f"it is more than {DEEPEST} forks away from where it began")
+        return place._replace(forebears=(Stand(parent, version, place.sum), *place.forebears))
 
-def _known(book: Book, file: BinaryIO, part: _Part) -> int:
-    """Up to which seq the store has the very rows of the file (or more); refused for other rows."""
-    newest, _ = book.head(part.stream)
-    if not newest:
-        return 0
-    ours: Iterator[Row] = iter(())
-    version = part.first - 1
-    for number, row in _rows(file, part):
-        if row.originator_version > newest:
-            break
-        mine = next(ours, None)
-        if mine is None:
-            ours = iter(book.records.rows.select_events(part.stream, gt=version, limit=CHUNK))  # type: ignore[arg-type]  # our rows
-            mine = next(ours, None)
-        if mine != row:
-            raise _Refused(number, f"the store has another seq {row.originator_version} of it")
-        version = row.originator_version
-    return newest
+    # --- what goes into it ---------------------------------------------------------------------
 
-
-def _look_at_parent(book: Book, file: BinaryIO, part: _Part) -> None:
-    if part.parent is None:
-        return
-    version = part.first - 1
-    found = book.records.rows.select_events(part.parent, gt=version - 1, lte=version)
-    number, row = next(_rows(file, part))
-    if not found:
-        raise _Refused(number, f"it is a fork of {part.parent} seq {version}, which the store does not have")
-    if sum_in(found[0].state) != decode(*row).prev:
-        raise _Refused(number, f"it is a fork of another {part.parent} seq {version} than the store's")
-
-
-class _Derived:
-    """The rows of a stream with what follows from them, made while they are written."""
-
-    def __init__(self, book: Book, part: _Part) -> None:
-        self._book = book
-        self._named: set[str] = set()
-        self._parent = Place()
-        self._forebears: tuple[Stand, ...] = ()
-        if part.parent is not None:
-            version = part.first - 1
-            self._parent = book.place_at(part.parent, version)
-            self._forebears = (Stand(part.parent, version, self._parent.sum), *self._parent.forebears)
-
-    def rows(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def _with_all(self, place: Place, catalogue: tuple[int, str]) -> Iterator[Row]:
         """Each row, its reservations behind it, and at the end what the catalogue must say."""
         said: list[tuple[Entry, Catalogued]] = []
-        for row in rows:
+        used = _Used(self._book, place.forebears, self._part.stream)
+        for number, row in self._rows_after(place.version):
             yield row
             entry = decode(*row)
-            yield from self._reservations(entry)
-            if (event := catalogued(entry.stream, entry.event, self._parent.state)) is not None:
+            for what, name, _ in _keys(number, place, entry):
+                used.note(number, name)
+                yield Row(name, 1, "reserved", encode_reserved(entry, name, what))
+            place = following(place, entry)
+            if (event := catalogued(entry.stream, entry.event, place.state)) is not None:
                 said.append((entry, event))
-        version, digest = self._book.head(CATALOGUE) if said else (0, "")
+        used.look()
+        version, digest = catalogue
         for seq, (entry, event) in enumerate(said, version + 1):
-            row = self._row(Entry(CATALOGUE, seq, event, entry.at, entry.session, prev=digest))
-            digest = sum_in(row.state)
-            yield row
+            listed = self._book.records.codec.row(
+                Entry(CATALOGUE, seq, event, entry.at, entry.session, prev=digest)
+            )
+            digest = sum_in(listed.state)
+            yield listed
 
-    def _reservations(self, entry: Entry) -> Iterator[Row]:
-        for what, key in reserves(EMPTY, entry):
-            if what == "finding":  # may stand, and then it was reserved when it was named first
-                if key in self._named or self._stood(entry.stream, key):
-                    continue
-                self._named.add(key)
-            reserved = Reserved(what=what, stream=entry.stream, seq=entry.seq)
-            yield self._row(Entry(reservation(entry.stream, what, key), 1, reserved, entry.at, entry.session))
+    def _look_at_keys(self, place: Place) -> None:
+        """Refuse the stream by the key that stands in the way, if one does."""
+        lines: dict[str, tuple[int, str]] = {}
+        for number, row in self._rows_after(place.version):
+            entry = decode(*row)
+            for what, name, key in _keys(number, place, entry):
+                if name in lines:
+                    raise _Refused(number, f"seq {entry.seq} uses the {what} {key[:80]!r} a second time")
+                lines[name] = number, f"seq {entry.seq} uses the {what} {key[:80]!r}"
+            place = following(place, entry)
+        names = [*lines]
+        for start in range(0, len(names), ASKED):
+            for name in self._store.taken(names[start : start + ASKED]):
+                number, use = lines[name]
+                raise _Refused(number, f"{use}, which the store has reserved; see: loopbook store fsck")
 
-    def _stood(self, stream: str, finding: str) -> bool:
-        """Whether the store has a finding already, of this stream or one that it was forked from."""
-        rows, names = self._book.records.rows, [reservation(stream, "finding", finding)]
-        return bool(rows.taken(names) or used_before(rows, self._forebears, stream, names))
 
-    def _row(self, entry: Entry) -> Row:
-        return self._book.records.codec.row(entry)
+def _keys(number: int, place: Place, entry: Entry) -> Iterator[tuple[What, str, str]]:
+    """What an entry reserves, once it is one that appending would take: what, its name, its key."""
+    try:
+        if not isinstance(entry.event, Scrubbed):  # which upkeep appends, to a closed loop too
+            look_at(place, entry)
+    except (Refused, InvalidEvent, NoSuchLoop) as wrong:
+        refusal = str(wrong).partition(";")[0]
+        raise _Refused(number, f"seq {entry.seq} could not have been appended: {refusal}") from None
+    for what, key in reserves(place.state, entry):
+        yield what, reservation(entry.stream, what, key), key
+
+
+class _Used:
+    """The keys of a fork, as far as it is not known yet whether its parents used them before it."""
+
+    def __init__(self, book: Book, forebears: tuple[Stand, ...], stream: str) -> None:
+        self._store, self._forebears, self._stream = book.records.rows, forebears, stream
+        self._lines: dict[str, int] = {}
+
+    def note(self, number: int, name: str) -> None:
+        """A line uses the key of this reservation."""
+        if self._forebears:
+            self._lines[name] = number
+            if len(self._lines) >= ASKED:
+                self.look()
+
+    def look(self) -> None:
+        """Refuse the stream where one of them was used before the fork."""
+        for name in used_before(self._store, self._forebears, self._stream, self._lines):
+            what = name.removeprefix(f"once:{self._stream}:")[:100]
+            raise _Refused(self._lines[name], f"{what!r} was used before the fork")
+        self._lines = {}

@@ -3,13 +3,12 @@
 Theory. A book is append-only, with this one exception: a secret that leaked into it. What is
 replaced is text alone, so the book goes on meaning what it meant: its state is folded before and
 after, and where more than texts would differ (the command of a check also says *which* check it
-is) nothing is written unless that is asked for.
+is) nothing is written unless that is asked for. Ids that hold the text go on being different ids,
+since it is replaced by what stands nowhere yet.
 
-A changed row has another ``sum``, so every later row's ``prev`` and ``sum`` in the stream, and in
-every fork that reads through it, are written anew. That cannot be told from forgery by the rows
-themselves, hence each of these streams says it in a last entry, ``scrubbed``, with the sums of its
-newest entry before and after. What was derived from the entries follows: the intent in the
-catalogue, and a reservation whose key held the text gets its new name.
+A text is taken out of a book and all that hang together with it by forks, or of all books of the
+store. What the catalogue says of them follows. Afterwards the whole store is looked through, and
+where the text still stands is told.
 
 All is one transaction. Each stream's next version is what it is conditional on, and the catalogue's
 as well, where forking a loop is seen.
@@ -19,40 +18,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from pydantic import JsonValue
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from loopbook.book import CATALOGUE, Book, reservation
-from loopbook.book.lineage import lineage
-from loopbook.book.streams import reserves
-from loopbook.entry import Entry, decode, holds, seal, sum_in
-from loopbook.errors import CannotScrub, DamagedEntry, StoreUnavailable
-from loopbook.events import ENVELOPE, Catalogued, Event, LoopOpened, Reserved, Scrubbed
-from loopbook.projections import EMPTY, evolve
+from loopbook.book import CATALOGUE, Book, is_name
+from loopbook.book.lineage import Segment, lineage
+from loopbook.book.streams import catalogued
+from loopbook.entry import Entry, decode
+from loopbook.errors import CannotScrub, Refused, StoreUnavailable
+from loopbook.events import Catalogued, Forked, LoopOpened
+from loopbook.projections import EMPTY, BookState, Folding, take
+from loopbook.projections.admission import admit
 from loopbook.store import IntegrityError, Recorder, Row
-from loopbook.upkeep.family import Fork, forks_of
-from loopbook.upkeep.texts import changed, mark_within, without_texts
+from loopbook.upkeep.family import all_forks, forks_of, streams
+from loopbook.upkeep.rewriting import End, Key, Rewriting
+from loopbook.upkeep.rows import fields_in, rows_of
+from loopbook.upkeep.standing import SNAPSHOT, Place, everywhere, standing
+from loopbook.upkeep.taking import Taking, marks_in
 
 #: Attempts while others write to the same streams.
 ATTEMPTS = 20
 #: A shorter text stands in too many words that are none of it.
 LEAST_CHARS = 4
-_CHUNK = 5_000
-_PREV = b',"prev":"'
-
-Key = tuple[str, int]
 
 
 class Asked(NamedTuple):
     """What to take out of a book: all texts of the entry ``seq``, or ``text`` wherever it stands.
 
-    With both, the text is taken out of that entry alone. ``force``: even where the book then means
-    something else.
+    With both, the text is taken out of that entry alone; with no ``stream``, out of every book.
+    ``force``: even where the book then means something else.
     """
 
-    stream: str
+    stream: str | None
     seq: int | None = None
     text: str | None = None
     reason: str = ""
@@ -61,10 +59,14 @@ class Asked(NamedTuple):
 
 
 class Scrubbing(NamedTuple):
-    """What was done: the rewritten entries, and the streams whose chains were anchored anew."""
+    """What was done: the rewritten entries, and the streams whose chains were anchored anew.
+
+    ``left`` is where the text still stands in the store once it is vacuumed.
+    """
 
     entries: tuple[Key, ...]
     streams: tuple[str, ...]
+    left: tuple[Place, ...] = ()
 
 
 def scrub(book: Book, asked: Asked, now: datetime) -> Scrubbing:
@@ -85,21 +87,29 @@ def scrub(book: Book, asked: Asked, now: datetime) -> Scrubbing:
     _look_at(asked)
     for _ in range(ATTEMPTS):
         work = _Work(book, asked, now)
-        work.plan()
+        done = work.plan()
         try:
-            book.records.rows.replace(list(work.written.values()), work.added, work.gone)
+            book.records.rows.replace(done.replaced, done.added, done.gone)
         except IntegrityError:
             continue
-        return Scrubbing(tuple(work.changed), tuple(work.anchored))
+        entries = tuple((done.name(stream), seq) for stream, seqs in done.texts.items() for seq in seqs)
+        own = tuple(key for key in entries if key[0] != CATALOGUE)
+        anchored = tuple(stream for stream in done.streams if stream != CATALOGUE)
+        return Scrubbing(own, anchored, () if asked.text is None else _left(book, asked.text))
     raise StoreUnavailable(f"{book.url}: others write to it all the while; nothing was scrubbed; try again")
 
 
-def find(book: Book, stream: str, text: str) -> Iterator[Entry]:
-    """The entries of a book in which a text stands, wherever in them."""
-    for part in _lineage(book, stream):
-        for row in _rows(book.records.rows, part):
-            if _fields(row) != changed(_fields(row), lambda one: one.replace(text, "")):
-                yield decode(*row)
+def find(book: Book, stream: str | None, text: str) -> Iterator[Place]:
+    """Where a text stands: in a book and all that hang together with it by forks, or anywhere."""
+    if stream is None:
+        yield from everywhere(book, text)
+        return
+    for part in _family(book, stream):
+        yield from standing(book.records.rows.scan(part), text)
+
+
+def _left(book: Book, text: str) -> tuple[Place, ...]:
+    return tuple(place for place in everywhere(book, text) if place.what != SNAPSHOT)
 
 
 def _look_at(asked: Asked) -> None:
@@ -108,6 +118,23 @@ def _look_at(asked: Asked) -> None:
             f"a text of fewer than {LEAST_CHARS} characters stands in too many words; nothing was written;"
             " scrub whole entries with --seq"
         )
+    if asked.stream is None and (asked.text is None or asked.seq is not None):
+        raise CannotScrub("only a text is taken out of every book; nothing was written; name a loop")
+
+
+def _lineage(book: Book, stream: str) -> tuple[Segment, ...]:
+    """The segments of a book, the oldest first. Raises ``CannotScrub`` for no book."""
+    parts = lineage(book.records.rows, stream)
+    if not parts:
+        raise CannotScrub(f"there is no {stream} in {book.url}; nothing was written; see: loopbook loop list")
+    return parts
+
+
+def _family(book: Book, stream: str) -> tuple[str, ...]:
+    """The streams that hang together with a book by forks, each after its parent."""
+    parts = [segment.stream for segment in _lineage(book, stream)]
+    forks = forks_of(all_forks(book.records.rows), parts[:1])
+    return tuple(dict.fromkeys([*parts, *(fork.stream for fork in forks)]))
 
 
 class _Work:
@@ -116,278 +143,152 @@ class _Work:
     def __init__(self, book: Book, asked: Asked, now: datetime) -> None:
         self._book, self._asked, self._now = book, asked, now
         self._store = book.records.rows
-        self.changed: dict[Key, Row] = {}  # rows with other texts
-        self.written: dict[Key, Row] = {}  # these, and rows anchored anew
-        self.added: list[Row] = []
-        self.gone: list[str] = []
-        self.anchored: list[str] = []
-        self._forks: list[Fork] = []
-        self._reason = asked.reason
-        if asked.text is not None:
-            self._reason = self._reason.replace(asked.text, mark_within(asked.text))
+        self._head = book.head(CATALOGUE)  # before the forks are looked up: see the theory
+        self._scope = _family(book, asked.stream) if asked.stream else _all(self._store)
+        self._loops = {name.removeprefix("loop:") for name in self._scope if name.startswith("loop:")}
+        self._taking = Taking(asked.text, self._marks())
+        self._only = self._place()
+        self._listed: dict[int, Catalogued] = {}  # what the catalogue must say of openings, by its seq
 
-    def plan(self) -> None:
+    def _marks(self) -> set[str]:
+        if self._asked.text is None:
+            return set()
+        return set[str]().union(*(marks_in(rows_of(self._store, name)) for name in (CATALOGUE, *self._scope)))
+
+    def _place(self) -> Key | None:
+        """The one entry that texts are taken out of, if it is one."""
+        stream, seq = self._asked.stream, self._asked.seq
+        if stream is None or seq is None:
+            return None
+        for part, first, last in _lineage(self._book, stream):
+            if first <= seq and (last is None or seq <= last):
+                return part, seq
+        return stream, seq
+
+    def plan(self) -> Rewriting:
         """Find out all that is to be written. Raises ``CannotScrub``."""
-        catalogue = self._book.head(CATALOGUE)  # before the forks are looked up: see the theory
-        parts = _lineage(self._book, self._asked.stream)
-        self._forks = forks_of(self._store, parts[0])
-        self._look_at_names(parts)
-        self._change()
-        for stream in dict.fromkeys([*parts, *(fork.stream for fork in self._forks)]):
-            self._anchor(stream)
-        if not self._asked.force:
-            self._compare(parts)
-        self._reserve()
-        self._list(catalogue)
+        forks = {fork.stream: fork for fork in all_forks(self._store)}
+        done = Rewriting(self._book, forks, self._names(), self._without)
+        for stream in self._scope:
+            done.anchor(stream)
+        opened = {stream: self._compare(stream, done) for stream in done.ends}
+        done.reserve()
+        self._look_up({stream: event for stream, event in opened.items() if event is not None})
+        done.anchor(CATALOGUE, self._head[0])
+        if not done.ends:
+            self._refuse_nothing()
+        session, reason = map(self._taking.out_of, (self._asked.session, self._asked.reason))
+        done.say(self._now, session, reason)
+        done.ends.setdefault(CATALOGUE, End(self._head[0], self._head[1], self._head[1]))
+        for stream in opened:
+            if stream.startswith("loop:"):
+                event = Catalogued(loop=stream.removeprefix("loop:"), change="scrubbed")
+                done.append(CATALOGUE, event, self._now, session)
+        return done
 
-    def _look_at_names(self, parts: tuple[str, ...]) -> None:
-        for stream in (*parts, *(fork.stream for fork in self._forks)):
-            if self._asked.text is not None and self._asked.text in stream:
+    def _names(self) -> Mapping[str, str]:
+        """The streams whose names hold the text, with those they get."""
+        text, names = self._asked.text, dict[str, str]()
+        for stream in self._scope:
+            if text is None or text not in stream:
+                continue
+            if stream.startswith("loop:"):
+                loop = stream.removeprefix("loop:")
                 raise CannotScrub(
-                    f"the text stands in the name {stream} itself; nothing was written; a name cannot be"
-                    " changed, so forget the loop: loopbook store forget"
+                    f"the text stands in the name {stream} itself; nothing was written; the name of a loop"
+                    f" cannot be changed, so forget it: loopbook store forget {loop}; then scrub --everywhere"
                 )
+            new = self._taking.out_of(stream)
+            if self._only is None and is_name(new):
+                names[stream] = new
+        return names
 
-    # --- texts ---------------------------------------------------------------------------------
-
-    def _change(self) -> None:
-        asked, seq = self._asked, self._asked.seq
-        for segment in lineage(self._store, asked.stream):
-            stream = segment.stream
-            within = seq is None or (segment.first <= seq and (segment.last is None or seq <= segment.last))
-            for row in self._of(stream, seq) if within else ():
-                if (new := self._without(row)) != row:
-                    self.changed[stream, row.originator_version] = new
-        if not self.changed:
-            where = asked.stream if seq is None else f"{asked.stream} seq {seq}"
-            what = "has no text to take out" if asked.text is None else "does not hold the text"
-            raise CannotScrub(f"{where} {what}; nothing was written; see: loopbook loop log")
-
-    def _of(self, stream: str, seq: int | None) -> Iterator[Row]:
-        if seq is None:
-            return _rows(self._store, stream)
-        return iter(cast("list[Row]", self._store.select_events(stream, gt=seq - 1, lte=seq)))
+    def _refuse_nothing(self) -> None:
+        stream, seq, text, *_ = self._asked
+        where = stream or self._book.url
+        what = "has no text to take out" if text is None else "does not hold the text"
+        place = where if seq is None else f"{where} seq {seq}"
+        raise CannotScrub(f"{place} {what}; nothing was written; see: loopbook loop log")
 
     def _without(self, row: Row) -> Row:
-        """A row without the text, or without its texts; not yet sealed."""
-        fields, text = _fields(row), self._asked.text
-        if row.topic == "scrubbed" and text is None:
-            return row
-        if text is None:
-            own = {name: value for name, value in fields.items() if name not in ENVELOPE}
-            new = {**fields, **without_texts(own)}
-        else:
-            put = cast(
-                "dict[str, JsonValue]", changed(fields, lambda one: one.replace(text, mark_within(text)))
-            )
-            new = {**put, **{name: fields[name] for name in ("at", "v", "prev", "sum") if name in fields}}
-        return row if new == fields else row._replace(state=to_json(new))
-
-    # --- chains --------------------------------------------------------------------------------
-
-    def _anchor(self, stream: str) -> None:
-        """Seal a stream anew from its first changed row on, and let it say so."""
-        last, before, after, anew = 0, "", "", False
-        for row in _rows(self._store, stream):
-            key = stream, row.originator_version
-            new = self.changed.get(key)
-            old_prev = _prev(row.state)
-            prev = after if last else self._parent_sum(row, old_prev)
-            if new is not None or prev != old_prev:
-                if not holds(*row) or (last and old_prev != before):
-                    raise CannotScrub(
-                        f"{stream} seq {row.originator_version} is damaged, and would look sound when it is"
-                        " written anew; nothing was written; see: loopbook store fsck"
-                    )
-                anew = True
-                sealed = self.written[key] = _sealed(new or row, prev)
-                after = sum_in(sealed.state)
-                if new is not None:
-                    _look_back(row, sealed)
-                    self.changed[key] = sealed
-            else:
-                after = sum_in(row.state)
-            last, before = row.originator_version, sum_in(row.state)
-        if anew:
-            self._say(stream, last + 1, before, after)
-
-    def _parent_sum(self, row: Row, prev: str) -> str:
-        """The ``prev`` of a stream's first row: in a fork, its parent's ``sum`` there, perhaps a new one."""
-        fork = next((one for one in self._forks if one.stream == row.originator_id), None)
-        if fork is None:
-            return prev
-        new = self.written.get((fork.parent, fork.version))
-        return prev if new is None else sum_in(new.state)
-
-    def _say(self, stream: str, version: int, before: str, after: str) -> None:
-        self.anchored.append(stream)
-        source = next(iter(self.changed))[0]
-        of = stream if any(name == stream for name, _ in self.changed) else source
-        event = Scrubbed(
-            of=of,
-            seqs=tuple(seq for name, seq in self.changed if name == of),
-            reason=self._reason,
-            before=before,
-            after=after,
-        )
-        self.added.append(self._row(stream, version, event, after))
-
-    def _row(self, stream: str, version: int, event: Event, prev: str) -> Row:
-        entry = Entry(stream, version, event, self._now, self._asked.session, prev=prev)
-        return self._book.records.codec.row(entry)
+        """A row with other texts, or as it is."""
+        if row.originator_id == CATALOGUE:
+            return self._relisted(row)
+        return self._taking.out_of_row(row) if self._only in {None, row[:2]} else row
 
     # --- what it means -------------------------------------------------------------------------
 
-    def _compare(self, parts: tuple[str, ...]) -> None:
-        """Whether only texts differ in the states of all books concerned."""
-        text = self._asked.text
-        for stream in dict.fromkeys([parts[-1], *self.anchored]):
-            old, new = EMPTY, EMPTY
-            for entry in self._book.entries(stream):
-                row = self.written.get((entry.stream, entry.seq))
-                old, new = evolve(old, entry), evolve(new, decode(*row) if row else entry)
-            if not _alike(old, new, text):
-                raise CannotScrub(
-                    f"{stream} would mean something else: a text to be taken out also says which check it is;"
-                    " nothing was written; take out the secret alone with --text, or force it with --force"
-                )
+    def _compare(self, stream: str, done: Rewriting) -> Catalogued | None:
+        """Refuse what would change more than texts in a book; how the catalogue must list it."""
+        old, new = Folding(EMPTY), Folding(EMPTY)
+        opened = None
+        for entry in self._book.entries(stream):
+            row = done.anew.get((entry.stream, entry.seq))
+            other = entry if row is None else decode(*row)
+            if self._only is not None and self._asked.text is not None:
+                self._look_at(old, entry, new, other)
+            take(old, entry)
+            take(new, other)
+            if entry.stream == stream and isinstance(other.event, LoopOpened | Forked):
+                opened = catalogued(stream, other.event, new.state())
+        if not self._asked.force and not self._taking.is_alike(old.state(), new.state()):
+            raise CannotScrub(
+                f"{stream} would mean something else: a text to be taken out also says which check it is;"
+                " nothing was written; take out the secret alone with --text, or force it with --force"
+            )
+        return opened
 
-    # --- what follows from the entries ------------------------------------------------------------
+    def _look_at(self, old: Folding, entry: Entry, new: Folding, other: Entry) -> None:
+        """Refuse ids that would not fit each other any more: a text that is taken out of one place alone."""
+        if _admits(old.state(), entry) and not _admits(new.state(), other):
+            raise CannotScrub(
+                f"{entry.stream} seq {entry.seq} names an id that holds the text, and then would name none;"
+                " nothing was written; take it out of the whole book, without --seq"
+            )
 
-    def _reserve(self) -> None:
-        """Reservations under their new names, of new bytes."""
-        for (stream, seq), row in self.changed.items():
-            old = decode(*cast("list[Row]", self._store.select_events(stream, gt=seq - 1, lte=seq))[0])
-            new = decode(*row)
-            for (what, key), (_, new_key) in zip(reserves(EMPTY, old), reserves(EMPTY, new), strict=True):
-                name, new_name = reservation(stream, what, key), reservation(stream, what, new_key)
-                there = next(iter(cast("list[Row]", self._store.select_events(name))), None)
-                event = decode(*there).event if there else None
-                if there is None or not isinstance(event, Reserved) or event.seq != seq:
-                    continue
-                kept = self._book.records.codec.row(Entry(new_name, 1, event, new.at, new.session))
-                if new_name == name:
-                    self._write(there, kept)
-                    continue
-                if self._store.taken([new_name]) or new_name in {row.originator_id for row in self.added}:
-                    raise CannotScrub(
-                        f"the {what} id at seq {seq} would become one that is used already; nothing was"
-                        " written; scrub with --seq, which leaves ids as they are"
-                    )
-                self.gone.append(name)
-                self.added.append(kept)
+    # --- the catalogue ----------------------------------------------------------------------------
 
-    def _write(self, there: Row, kept: Row) -> None:
-        if kept != there:
-            self.written[kept.originator_id, kept.originator_version] = kept
+    def _look_up(self, opened: Mapping[str, Catalogued]) -> None:
+        """Where the catalogue tells of the last opening of each loop."""
+        last: dict[str, int] = {}
+        for row in rows_of(self._store, CATALOGUE, self._head[0]) if opened else ():
+            event = decode(*row).event
+            if isinstance(event, Catalogued) and event.change == "opened":
+                last[f"loop:{event.loop}"] = row.originator_version
+        self._listed = {last[stream]: event for stream, event in opened.items() if stream in last}
 
-    def _list(self, head: tuple[int, str]) -> None:
-        """What the catalogue says of the loops, in the new words; and that one was scrubbed."""
-        loops = {stream.removeprefix("loop:") for stream in self.anchored if stream.startswith("loop:")}
-        if not loops:
-            return
-        intents = self._intents()
-        (version, before), after, anew = head, "", False
-        for row in _rows(self._store, CATALOGUE, head[0]):
-            new = self._catalogued(row, loops, intents)
-            prev = _prev(row.state)
-            if new != row or (anew and after != prev):
-                sealed = _sealed(new, after if anew else prev)
-                anew, after = True, sum_in(sealed.state)
-                self.written[CATALOGUE, row.originator_version] = sealed
-            else:
-                after = sum_in(row.state)
-        said: list[Event] = [Catalogued(loop=loop, change="scrubbed") for loop in sorted(loops)]
-        if anew:
-            of, seqs = next(iter(self.changed))[0], tuple(seq for _, seq in self.changed)
-            said.append(Scrubbed(of=of, seqs=seqs, reason=self._reason, before=before, after=after))
-        for seq, event in enumerate(said, version + 1):
-            self.added.append(self._row(CATALOGUE, seq, event, after))
-            after = sum_in(self.added[-1].state)
-
-    def _intents(self) -> Mapping[str, str]:
-        """Intents that were changed, the old words to the new."""
-        found: dict[str, str] = {}
-        for (stream, seq), row in self.changed.items():
-            new = decode(*row).event
-            old = decode(*cast("list[Row]", self._store.select_events(stream, gt=seq - 1, lte=seq))[0]).event
-            if isinstance(old, LoopOpened) and isinstance(new, LoopOpened):
-                found[old.intent] = new.intent
-        return found
-
-    def _catalogued(self, row: Row, loops: set[str], intents: Mapping[str, str]) -> Row:
-        fields = _fields(row)
-        if fields.get("loop") not in loops:
+    def _relisted(self, row: Row) -> Row:
+        """A row of the catalogue in the new words."""
+        listed = self._listed.get(row.originator_version)
+        if self._asked.text is not None and (self._asked.stream is None or self._tells(row)):
+            row = self._taking.out_of_row(row)
+        if listed is None:
             return row
-        if self._asked.text is not None:
-            return self._without(row)
-        intent = fields.get("intent")
-        if isinstance(intent, str) and intent in intents:
-            return row._replace(state=to_json({**fields, "intent": intents[intent]}))
-        return row
+        fields = fields_in(row.state)
+        new = {**fields, "kind": listed.kind, "intent": listed.intent}
+        return row if new == fields else row._replace(state=to_json(new))
+
+    def _tells(self, row: Row) -> bool:
+        """Whether a row of the catalogue is about a loop that is scrubbed."""
+        try:
+            return fields_in(row.state).get("loop") in self._loops
+        except ValueError:
+            return False
 
 
-# --- rows ---------------------------------------------------------------------------------------
+def _all(store: Recorder) -> tuple[str, ...]:
+    """All streams of a store that hold a book, each after its parent."""
+    names = {name: None for prefix in ("guard:", "loop:", "session:") for name in streams(store, prefix)}
+    forks = {fork.stream: fork for fork in all_forks(store)}
+    begun = [name for name in names if name not in forks]
+    lost = [fork.parent for fork in forks.values() if fork.parent not in names]
+    after = [fork.stream for fork in forks_of(forks.values(), [*begun, *lost])]
+    return tuple(dict.fromkeys([*begun, *after, *names]))
 
 
-def _lineage(book: Book, stream: str) -> tuple[str, ...]:
-    """The streams that a book stands in, the oldest first. Raises ``CannotScrub`` for no book."""
-    parts = tuple(segment.stream for segment in lineage(book.records.rows, stream))
-    if not parts:
-        raise CannotScrub(f"there is no {stream} in {book.url}; nothing was written; see: loopbook loop list")
-    return parts
-
-
-def _rows(store: Recorder, stream: str, upto: int | None = None) -> Iterator[Row]:
-    """All rows of a stream, read in pieces."""
-    version = 0
-    while rows := cast("list[Row]", store.select_events(stream, gt=version, lte=upto, limit=_CHUNK)):
-        yield from rows
-        version = rows[-1].originator_version
-
-
-def _fields(row: Row) -> dict[str, JsonValue]:
-    return cast("dict[str, JsonValue]", from_json(row.state))
-
-
-def _prev(state: bytes) -> str:
-    start = state.index(_PREV) + len(_PREV)
-    return state[start : state.index(b'"', start)].decode()
-
-
-def _sealed(row: Row, prev: str) -> Row:
-    """A row with another ``prev``, and the ``sum`` that it then has."""
-    stream, version, topic, state = row
-    start = state.index(_PREV) + len(_PREV)  # within a string its quotes would be escaped
-    body = b"%b%b%b" % (
-        state[:start],
-        prev.encode(),
-        state[state.index(b'"', start) : state.rindex(b',"sum":"')],
-    )
-    digest = seal(stream, version, topic, body)
-    return row._replace(state=b'%b,"sum":"%b"}' % (body, digest.encode()))
-
-
-def _look_back(old: Row, new: Row) -> None:
-    """Refuse a change after which an event would be none of its type any more."""
+def _admits(state: BookState, entry: Entry) -> bool:
     try:
-        event = decode(*new).event
-    except DamagedEntry:
-        event = None
-    if event is None or type(event) is not type(decode(*old).event):
-        raise CannotScrub(
-            f"{old.originator_id} seq {old.originator_version} could not be read without this text: it is"
-            " also a word of the format; nothing was written; name a longer text, or scrub with --seq"
-        )
-
-
-def _alike(old: object, new: object, text: str | None) -> bool:
-    """Whether two states differ in texts alone. Names in mappings follow a text that was taken out."""
-    if isinstance(old, str) and isinstance(new, str):
-        return True
-    if isinstance(old, tuple) and isinstance(new, tuple):
-        return len(old) == len(new) and all(_alike(*pair, text) for pair in zip(old, new, strict=True))
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        put = {name.replace(text, mark_within(text)) if text else name: value for name, value in old.items()}
-        return put.keys() == new.keys() and all(_alike(value, new[name], text) for name, value in put.items())
-    return old == new
+        admit(state, entry.event, entry.unit)
+    except Refused:
+        return False
+    return True

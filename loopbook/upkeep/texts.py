@@ -8,10 +8,12 @@ field that a newer writer added is taken out rather than left.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from itertools import chain, count
 from typing import get_args
 
 from pydantic import BaseModel, JsonValue
+from pydantic_core import to_json
 
 from loopbook.events import BY_TYPE, ENVELOPE
 
@@ -29,7 +31,12 @@ NAMES = frozenset({
 })  # fmt: skip
 #: Fields that hold further fields; any other object is text as a whole.
 WITHIN = frozenset(["accept", "calls", "findings", "git", "lines", "observed"])
-_MARK = re.compile(r"\[scrubbed[ -]\d{1,20}[ -]chars\]")
+#: Members of a state that are no text; and the checksums of an entry that tells of scrubbing.
+APART = frozenset({"at", "line", "v", "prev", "sum"})
+SUMS = frozenset({"before", "after"})
+_WHOLE = re.compile(r"\[scrubbed \d{1,20} chars\]")
+#: Every mark that stands for a part of a text.
+WITHIN_TEXT = re.compile(r"\[(?:scrubbed-\d{1,20}-chars|removed)(?:-\d{1,20})?\]")
 
 Change = Callable[[str], str]
 
@@ -63,13 +70,20 @@ def mark(text: str) -> str:
     return f"[scrubbed {len(text)} chars]"
 
 
-def mark_within(text: str) -> str:
+def mark_within(text: str, used: Set[str] = frozenset()) -> str:
     """What stands for a part of a text: one word, so that a command goes on being that command.
 
-    >>> mark_within("hunter2")
-    '[scrubbed-7-chars]'
+    ``used`` are the marks that are there already: with one that is not, two ids that differed go on
+    differing, whatever was taken out of each.
+
+    >>> mark_within("hunter2"), mark_within("swordf1", {"[scrubbed-7-chars]"})
+    ('[scrubbed-7-chars]', '[scrubbed-7-chars-2]')
     """
-    return f"[scrubbed-{len(text)}-chars]"
+    word = f"scrubbed-{len(text)}-chars"
+    if text in f"[{word}-":
+        word = "removed"
+    marks = (f"[{word}{number}]" for number in chain(("",), (f"-{n}" for n in count(2))))
+    return next(mark for mark in marks if mark not in used and text not in mark)
 
 
 def without_texts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -95,7 +109,7 @@ def _field(name: str, value: JsonValue) -> JsonValue:
 
 def _text(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return mark(value) if value.strip() and not _MARK.fullmatch(value) else value
+        return value if not value.strip() or _is_mark(value) else mark(value)
     if isinstance(value, list):
         return [_text(item) for item in value]
     if isinstance(value, dict):
@@ -103,8 +117,14 @@ def _text(value: JsonValue) -> JsonValue:
     return value
 
 
-def changed(value: JsonValue, change: Change) -> JsonValue:
+def _is_mark(text: str) -> bool:
+    return bool(_WHOLE.fullmatch(text) or WITHIN_TEXT.fullmatch(text))
+
+
+def changed(value: JsonValue, change: Change, *, numbers: bool = False) -> JsonValue:
     """A JSON value with every string in it changed; the names in objects too, save fields' names.
+
+    With ``numbers``, a number whose digits are changed becomes that text.
 
     >>> changed({"a-key": ["key", 1]}, lambda text: text.replace("key", "?"))
     {'a-?': ['?', 1]}
@@ -112,9 +132,18 @@ def changed(value: JsonValue, change: Change) -> JsonValue:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [changed(item, change) for item in value]
+        return [changed(item, change, numbers=numbers) for item in value]
     if isinstance(value, dict):
         return {
-            name if name in FIELDS else change(name): changed(item, change) for name, item in value.items()
+            name if name in FIELDS else change(name): changed(item, change, numbers=numbers)
+            for name, item in value.items()
         }
+    if numbers and isinstance(value, int | float) and not isinstance(value, bool):
+        digits = digits_of(value)
+        return value if change(digits) == digits else change(digits)
     return value
+
+
+def digits_of(number: float) -> str:
+    """A number as it stands in a state."""
+    return to_json(number).decode()

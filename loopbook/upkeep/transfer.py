@@ -45,7 +45,10 @@ class Exported(NamedTuple):
 
 
 class NotALine(ValueError):
-    """A line that no export wrote; its text says what it is instead."""
+    """A line that no export wrote."""
+
+    def __init__(self) -> None:
+        super().__init__("is not a line of a loopbook export")
 
 
 def head_line() -> bytes:
@@ -59,7 +62,7 @@ def end_line(entries: int) -> bytes:
 
 
 def line_of(row: Row) -> bytes:
-    r"""The line of a row, with its line end.
+    r"""The line of a row, with its line end; the other way round is ``row_of``.
 
     >>> line_of(Row("loop:a", 1, "task", b'{"text":"look"}'))
     b'{"stream":"loop:a","version":1,"topic":"task","state":{"text":"look"}}\n'
@@ -102,16 +105,22 @@ def row_of(line: bytes) -> Row:
     >>> row_of(b'{"stream":"loop:a","version":1,"topic":"task","state":{"text":"look"}}').state
     b'{"text":"look"}'
     """
+    return line_in(line)[0]
+
+
+def line_in(line: bytes) -> tuple[Row, bool]:
+    """The row of a line, and whether it was damaged when it was exported. Raises ``NotALine``."""
     found = _LINE.fullmatch(line)
     if found is None:
-        raise NotALine("is not a line of a loopbook export")
+        raise NotALine
     stream, version, topic, sort, state = found.groups()
-    if sort == b"damaged":
-        raise NotALine("was exported as damaged")
+    damaged = sort == b"damaged"
     try:
-        return Row(_unquoted(stream), int(version), _unquoted(topic), state)
+        if damaged:
+            state = base64.b64decode(state.strip(b'"'), validate=True)
+        return Row(_unquoted(stream), int(version), _unquoted(topic), state), damaged
     except ValueError:
-        raise NotALine("is not a line of a loopbook export") from None
+        raise NotALine from None
 
 
 def write(rows: Iterable[Row], out: BinaryIO) -> Exported:

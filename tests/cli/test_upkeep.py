@@ -49,7 +49,7 @@ def test_fsck_names_what_is_wrong_and_what_to_do_and_ends_with_1(busy: Cli) -> N
     assert (ran.code, ran.err) == (FOUND, "")
     first, last = ran.out.splitlines()
     assert first.startswith(
-        "loop:fix-1 seq 2: its sum is not that of the row: it was edited or moved; bring the row"
+        "loop:fix-1 seq 2: its sum is not that of the row: it was edited or moved; make a new store: "
     )
     assert last.endswith("1 finding")
     ran = busy("store", "fsck", "--json")

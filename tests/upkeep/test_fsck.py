@@ -17,7 +17,7 @@ from loopbook.events import Catalogued, Task
 from loopbook.projections import EMPTY
 from loopbook.store import Row, Stand
 from loopbook.upkeep.fsck import Finding, Head, Report, fsck
-from tests.book.drafts import NOON, clock, told_nothing
+from tests.book.drafts import NOON, OPENED, clock, told_nothing
 from tests.conftest import PROVE
 from tests.strategies_events import histories
 from tests.upkeep.world import EVENTS, SNAPSHOTS, Cannot, Hands, fill, hands, opened, raw
@@ -65,7 +65,7 @@ def test_a_store_with_something_of_everything_is_sound(world: World) -> None:
 def test_whatever_a_book_takes_is_sound(history: list[Draft]) -> None:
     with Book("memory:", clock=clock) as book:
         refs = [draft._replace(host_ref=f"r{n}") if n % 2 else draft for n, draft in enumerate(history)]
-        book.record("loop:a", *refs, tell=told_nothing)
+        book.record("loop:a", OPENED, *refs, tell=told_nothing)
         assert fsck(book).findings == ()
 
 

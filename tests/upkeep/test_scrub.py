@@ -35,6 +35,7 @@ from loopbook.run import Call, Line
 from loopbook.store import Stand
 from loopbook.upkeep.fsck import Head, fsck
 from loopbook.upkeep.scrub import Asked, Scrubbing, find, scrub
+from loopbook.upkeep.standing import SNAPSHOT, Place
 from loopbook.upkeep.texts import FIELDS, NAMES, WITHIN, WORDS, models_in, without_texts
 from tests.book.drafts import NOON, told_nothing
 from tests.conftest import PROVE
@@ -72,7 +73,7 @@ def test_every_field_of_every_event_is_known_to_be_text_or_none() -> None:
         "exit_code", "grace", "grace_seconds", "idle", "input_tokens", "insertions", "interactive", "judged",
         "latency_ms", "line", "masked", "notice", "ok", "on", "output_chars", "output_tokens", "ran",
         "read_to", "seq", "seqs", "subagent", "timeout_sec", "trigger", "v", "version", "writes", "at",
-        "prev", "session", "sum",
+        "prev", "session", "sum", "asked",
     }  # fmt: skip
     assert not texts & (WORDS | NAMES | WITHIN)
     assert FIELDS - numbers - {"host_ref"} <= texts | WORDS | NAMES | WITHIN, (
@@ -256,13 +257,21 @@ def test_ids_that_hold_the_text_are_renamed_everywhere_with_their_reservations(b
     )
 
 
-def test_ids_that_would_become_one_are_refused(books: Books) -> None:
+def test_ids_stay_different_ids_whatever_is_taken_out_of_them(books: Books) -> None:
+    """Secrets of one length, one after the other, and what looks like the mark of one already."""
     loop = books.start("fix", "i", id="a")
-    loop.record(TodoOpened(todo="xhunter2", subject="s"), TodoOpened(todo="x[scrubbed-7-chars]", subject="s"))
-    before = rows_of(books.book)
-    with pytest.raises(CannotScrub):
-        scrubbed(books, loop.stream, text="hunter2", force=True)
-    assert rows_of(books.book) == before
+    ids = ["xhunter2", "xswordf1", "x[scrubbed-7-chars-2]", "xpasswd9"]
+    loop.record(*(TodoOpened(todo=name, subject="s") for name in ids))
+    for secret in ("hunter2", "swordf1", "passwd9", "[scrubbed-7-chars-3]"):
+        scrubbed(books, loop.stream, text=secret)
+        assert fsck(books.book).findings == ()
+    assert list(loop.state.todos) == [
+        "x[scrubbed-7-chars]", "x[scrubbed-20-chars]", "x[scrubbed-7-chars-2]", "x[scrubbed-7-chars-4]",
+    ]  # fmt: skip
+    for name in loop.state.todos:
+        with pytest.raises(ValueError, match="is open already"):
+            loop.record(TodoOpened(todo=name, subject="s"))
+    loop.record(*(TodoCompleted(todo=name) for name in loop.state.todos))
 
 
 @pytest.mark.parametrize(
@@ -289,10 +298,12 @@ def test_what_cannot_be_scrubbed_is_told_and_nothing_is_written(
 def test_find_names_the_entries_that_hold_a_text(books: Books) -> None:
     fill(books)
     books.loop("a-2").record(Task(text=f"with {SECRET}"))
-    assert [(entry.stream, entry.seq) for entry in find(books.book, "loop:a-2", "tell them")] == [
-        ("loop:a", 3)
-    ]
-    assert [(entry.stream, entry.seq) for entry in find(books.book, "loop:a-2", SECRET)] == [("loop:a-2", 9)]
+    there = [Place("loop:a", 3, "todo_opened"), Place("loop:a-3", 9, SNAPSHOT)]
+    for loop in ("loop:a", "loop:a-2", "loop:a-3"):
+        assert [*find(books.book, loop, "tell them")] == there
+        assert [*find(books.book, loop, SECRET)] == [Place("loop:a-2", 9, "task")]
+    assert [*find(books.book, "loop:done", "tell them")] == []
+    assert sorted(find(books.book, None, "tell them")) == there
 
 
 def test_who_writes_meanwhile_loses_nothing(shared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
