@@ -175,6 +175,11 @@ class BookDiffers(LoopbookError, ValueError):
     """Raised when the book of a session was begun from another file than the one to be audited."""
 
 
+class NothingDecided(LoopbookError, LookupError):
+    """Raised for an entry at which nothing was decided, or that a book has not: there is nothing to
+    explain."""
+
+
 # --- the judge ----------------------------------------------------------------------
 
 

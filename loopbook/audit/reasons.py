@@ -50,6 +50,12 @@ LATE: Mapping[str, str] = {
     "moved": "the work had moved on under it, and under the second answer too",
 }
 
+#: What is to be said of a run or a close about which a book has no decision.
+UNRECORDED = (
+    "nothing is recorded about it: no loop was open, the session was a sub-agent's or there was no judge"
+    " (these three leave no trace), or the process ended before it was decided"
+)
+
 
 def silence(reason: str, detail: str | None = None) -> str:
     """The sentence of a reason.
