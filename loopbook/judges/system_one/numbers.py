@@ -34,7 +34,7 @@ def whole(shares: Sequence[float]) -> list[float] | None:
     ([0.5, 0.5], None)
     """
     total = math.fsum(shares)
-    if total <= 0 or abs(total - 1) > max(0.05, len(shares) * 0.005):
+    if total <= 0 or abs(total - 1) > max(0.05, len(shares) * 0.005) + TINY:
         return None
     return [min(share / total, 1.0) for share in shares]
 
