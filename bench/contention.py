@@ -97,7 +97,7 @@ def _contend(how: str, url: str, processes: int, lasting: float) -> tuple[float,
     name = f"{how}-{processes}"
     workers = [
         subprocess.Popen(
-            [sys.executable, "-m", "bench.contention", how, url, f"loop:{name}-{number}"],
+            [sys.executable, "-m", "bench.contention", how, url, f"session:bench:{name}-{number}"],
             cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         for number in range(processes)

@@ -55,7 +55,7 @@ class Driven(Generic[T]):
     >>> from loopbook.entry import Draft
     >>> from loopbook.events import RunSettled
     >>> run = Draft(RunSettled(run="r"))
-    >>> driven = Driven(Book("memory:"), "loop:a", lambda now: settle(now, run, ADVISORS))
+    >>> driven = Driven(Book("memory:"), "session:cli:s1", lambda now: settle(now, run, ADVISORS))
     >>> driven.start().ask, driven.result.trace[0].reason
     (None, 'no-loop')
     """

@@ -248,13 +248,14 @@ class Books:
         return loop
 
     def current(self, session: str | None = None) -> Loop | None:
-        """The loop that a session last opened or adopted."""
+        """The loop that a session last opened or adopted, unless it was forgotten since."""
         stream = session_stream(self.host, self.session if session is None else session)
         chosen = self.book.newest(stream, "book_chosen")
         if chosen is None or not isinstance(chosen.event, BookChosen):
             return None
         prefix, _, loop_id = chosen.event.book.partition(":")
-        return Loop(self, loop_id) if prefix == "loop" else None
+        loop = Loop(self, loop_id) if prefix == "loop" else None
+        return loop if loop is not None and loop.version else None
 
     def own(self, session: str | None = None) -> Ledger:
         """A session's own book, for what is done with no loop open."""

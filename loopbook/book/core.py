@@ -25,7 +25,7 @@ from loopbook.book.folding import Place, following, with_snapshot
 from loopbook.book.hygiene import Hygiene
 from loopbook.book.lineage import DEEPEST, lineage, used_before
 from loopbook.book.reading import Reader
-from loopbook.book.streams import CATALOGUE, What, catalogued, reservation, reserves
+from loopbook.book.streams import CATALOGUE, What, begins, catalogued, reservation, reserves
 from loopbook.entry import Draft, Entry, damaged, encode_and_read, encode_reserved, shares_unit, sum_in, utc
 from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
 from loopbook.events import BY_TYPE, Event, Forked
@@ -71,11 +71,11 @@ class Book(Reader):
 
     >>> from loopbook.events import Task
     >>> book = Book("memory:")
-    >>> book.append("loop:a", Draft(Task(text="look")), after=0)[0].seq
+    >>> book.append("guard:p", Draft(Task(text="look")), after=0)[0].seq
     1
-    >>> book.append("loop:a", Draft(Task(text="again")), after=0)
+    >>> book.append("guard:p", Draft(Task(text="again")), after=0)
     Traceback (most recent call last):
-    loopbook.errors.Stale: loop:a has grown since version 0; nothing was appended. Catch up and decide again.
+    loopbook.errors.Stale: guard:p has grown since version 0; nothing was appended. Catch up and decide again.
     """
 
     def __init__(
@@ -108,7 +108,8 @@ class Book(Reader):
 
         Drafts whose host_ref the stream has are skipped; what was written is returned. ``also``
         are drafts for other streams, saved at once with these whatever their versions are.
-        Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent``.
+        Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent``, and
+        ``NoSuchLoop`` where nothing stands at that version any more: the loop was forgotten.
         """
         self._look_over(drafts)
         return self._save(_Asked(stream, drafts, session, also, after=after))
@@ -125,7 +126,7 @@ class Book(Reader):
 
         Drafts whose host_ref the stream has are skipped. Raises ``Refused`` or ``InvalidEvent``
         for the first draft that cannot be taken, unless ``tell`` is there to be told of each:
-        then the others go on. ``NoSuchLoop`` where the stream was forgotten meanwhile.
+        then the others go on. ``NoSuchLoop`` for a loop that is not there, or not any more.
         """
         if len(drafts) > 1:  # many are asked about at once; one is simply tried
             self._look_over(drafts)
@@ -223,6 +224,8 @@ class Book(Reader):
         known = self._known(asked.stream)
         if known is None or (asked.after is not None and known.version != asked.after):
             known = self.place(asked.stream)
+        if asked.after and not known.version:
+            raise self._no_such(asked.stream)
         if asked.after is not None and known.version != asked.after:
             raise Stale(asked.stream, asked.after)
         return known
@@ -231,12 +234,12 @@ class Book(Reader):
         newer = self.place(asked.stream)
         if newer[:2] == place[:2]:
             return place
-        if asked.after is not None:
-            raise Stale(asked.stream, asked.after)
         if place.version and not newer.version:
             raise NoSuchLoop(
                 f"{asked.stream} was forgotten meanwhile; nothing was written; see: loopbook loop list"
             )
+        if asked.after is not None:
+            raise Stale(asked.stream, asked.after)
         return newer
 
     def _after_conflict(self, asked: _Asked, attempt: _Attempt, place: Place) -> tuple[_Asked, Place]:
@@ -380,9 +383,12 @@ def _refuse(asked: _Asked, attempt: _Attempt) -> tuple[Entry, ...]:
 def look_at(place: Place, entry: Entry) -> None:
     """Whether a book takes an entry at a place: what appending asks, and whoever brings entries in.
 
-    Raises ``Refused`` or ``InvalidEvent``.
+    Raises ``Refused`` or ``InvalidEvent``, and ``NoSuchLoop`` where a loop would begin with it that
+    was neither opened nor forked.
     """
     event = entry.event
+    if not place.version and not begins(entry.stream, event):
+        raise NoSuchLoop(f"no {entry.stream} is there; nothing was written; see: loopbook loop list")
     if type(event) is not BY_TYPE.get(event.type) and not _TYPE_WORD.fullmatch(event.type):
         raise InvalidEvent(f"{event.type[:80]!r} cannot be an event's type", ("type",))
     if isinstance(event, Forked) and not _begins(event, place):

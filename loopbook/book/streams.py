@@ -90,6 +90,17 @@ def _key(text: str) -> str:
     return f"sha256={hashlib.sha256(text.encode()).hexdigest()}"
 
 
+def begins(stream: str, event: Event) -> bool:
+    """Whether an event may be the first entry of a stream: a loop is opened, or forked from another.
+
+    So whoever holds a loop that was forgotten meanwhile begins no book without a beginning.
+
+    >>> begins("loop:a", LoopOpened(kind="fix", intent="i")), begins("loop:a", LoopReopened())
+    (True, False)
+    """
+    return not stream.startswith("loop:") or isinstance(event, LoopOpened | Forked)
+
+
 def reserves(before: BookState, entry: Entry) -> Iterator[tuple[What, str]]:
     """What an entry uses for the first and only time, given the state before it.
 

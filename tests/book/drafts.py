@@ -11,6 +11,8 @@ from loopbook.events import LoopOpened, TodoOpened
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 A = "loop:a"
+#: A book that needs no opening.
+OWN = "session:h:own"
 OPENED = Draft(LoopOpened(kind="fix", intent="i"))
 
 

@@ -53,7 +53,7 @@ def test_threads_share_one_book_and_each_reads_folds_of_what_is_stored(
     monkeypatch.setattr(folding, "CHUNK", 5)
     book.append(A, OPENED, todo("t"), after=0)
     book.fork(A, 2, "loop:b")
-    streams = [A, "loop:b", "loop:c"]
+    streams = [A, "loop:b", "guard:c"]
     seen: list[tuple[str, BookState]] = []
 
     def write(who: int) -> None:
@@ -127,7 +127,7 @@ def test_a_stream_that_is_forgotten_and_begun_again_shorter_as_long_or_as_a_fork
             assert reader.state(A) == fold(reader.entries(A))
         other._records.rows.delete([A])
         assert book.state(A) == EMPTY
-    book.append("loop:p", *[task("p")] * 8, after=0)
+    book.append("loop:p", OPENED, *[task("p")] * 7, after=0)
     book.append(A, OPENED, task("a"), after=0)
     other._records.rows.delete([A])
     other.fork("loop:p", 8, A)

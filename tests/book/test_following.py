@@ -64,9 +64,9 @@ def test_it_ends_when_nothing_comes_for_the_timeout(book: Book) -> None:
 
 
 def test_a_stream_may_begin_while_it_is_followed_and_other_streams_do_not_concern_it(book: Book) -> None:
-    book.record("loop:other", task("x"))
+    book.record("session:h:other", task("x"))
     thread = later(book, OPENED, task(1))
-    book.record("loop:other", task("y"))
+    book.record("session:h:other", task("y"))
     assert [entry.seq for entry in islice(book.follow(A, timeout=LONG), 2)] == [1, 2]
     thread.join()
 

@@ -22,7 +22,7 @@ from loopbook.events import (
     Unknown,
 )  # fmt: skip
 from loopbook.evidence.redaction import Redactor
-from tests.book.drafts import A
+from tests.book.drafts import OWN
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
@@ -62,13 +62,13 @@ def test_what_has_nothing_to_hide_is_the_same_object() -> None:
 
 def test_surrogates_within_json_are_replaced_too(book: Book) -> None:
     (entry,) = book.record(
-        A, Draft(Unknown.model_validate({"type": "x", "a": {"\ud800": ["\udc00", {"b": 1}]}}))
+        OWN, Draft(Unknown.model_validate({"type": "x", "a": {"\ud800": ["\udc00", {"b": 1}]}}))
     )
     assert entry.event.model_extra == {"a": {"\ufffd": ["\ufffd", {"b": 1}]}}
 
 
 def test_surrogates_become_replacement_characters(book: Book) -> None:
-    (entry,) = book.record(A, Draft(Task(text="a\ud800b\x00"), host_ref="\udc00", session="\ud800"))
+    (entry,) = book.record(OWN, Draft(Task(text="a\ud800b\x00"), host_ref="\udc00", session="\ud800"))
     assert (entry.event, entry.host_ref, entry.session) == (Task(text="a\ufffdb\x00"), "\ufffd", "\ufffd")
 
 

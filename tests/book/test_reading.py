@@ -9,14 +9,14 @@ from loopbook.errors import (
     DamagedEntry,
 )  # fmt: skip
 from loopbook.projections import EMPTY
-from tests.book.drafts import A, todo
+from tests.book.drafts import OWN, todo
 from tests.store.raw import sql
 
 
 def test_must_5_catching_up_reads_only_what_is_new(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library's repository would read everything since the first look, again and again."""
-    book.record(A, *(todo(f"t{n}") for n in range(50)))
-    book.state(A)
+    book.record(OWN, *(todo(f"t{n}") for n in range(50)))
+    book.state(OWN)
     recorder = book._records.recorder
     asked: list[tuple[object, int]] = []
     select = recorder.select_events
@@ -27,44 +27,45 @@ def test_must_5_catching_up_reads_only_what_is_new(book: Book, monkeypatch: pyte
         return rows
 
     monkeypatch.setattr(recorder, "select_events", spy)
-    book.state(A)
-    book.record(A, todo("new"))
-    book.state(A)
+    book.state(OWN)
+    book.record(OWN, todo("new"))
+    book.state(OWN)
     assert asked == [(49, 1), (50, 1)]  # the row that the state stands on, and nothing else
 
 
 def test_a_long_stream_is_read_in_pieces(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
-    book.record(A, *(todo(f"t{n}") for n in range(23)))
+    book.record(OWN, *(todo(f"t{n}") for n in range(23)))
     monkeypatch.setattr("loopbook.book.folding.CHUNK", 5)
-    assert [entry.seq for entry in book.entries(A, after=2)] == [*range(3, 24)]
+    assert [entry.seq for entry in book.entries(OWN, after=2)] == [*range(3, 24)]
     book._places.clear()
-    assert book.state(A).version == 23
+    assert book.state(OWN).version == 23
 
 
 def test_must_8_a_missing_version_is_damage_and_named(book: Book, other: Book) -> None:
     """The library takes gaps."""
-    book.record(A, *(todo(f"t{n}") for n in range(5)))
-    sql(book.url, "DELETE FROM stored_events WHERE originator_id=? AND originator_version=3", A)
-    for read in (lambda: other.state(A), lambda: [*other.entries(A)]):
-        with pytest.raises(DamagedEntry, match="loop:a seq 3 cannot be read"):
+    book.record(OWN, *(todo(f"t{n}") for n in range(5)))
+    sql(book.url, "DELETE FROM stored_events WHERE originator_id=? AND originator_version=3", OWN)
+    for read in (lambda: other.state(OWN), lambda: [*other.entries(OWN)]):
+        with pytest.raises(DamagedEntry, match="session:h:own seq 3 cannot be read"):
             read()
 
 
 def test_a_damaged_row_is_named_and_the_entries_before_it_are_read(book: Book, other: Book) -> None:
-    book.record(A, todo("t1"), todo("t2"))
-    sql(book.url, "UPDATE stored_events SET state=? WHERE originator_id=? AND originator_version=2", b"{", A)
-    read = other.entries(A)
+    book.record(OWN, todo("t1"), todo("t2"))
+    change = "UPDATE stored_events SET state=? WHERE originator_id=? AND originator_version=2"
+    sql(book.url, change, b"{", OWN)
+    read = other.entries(OWN)
     assert next(read).seq == 1
-    with pytest.raises(DamagedEntry, match="loop:a seq 2"):
+    with pytest.raises(DamagedEntry, match="session:h:own seq 2"):
         next(read)
 
 
 def test_only_so_many_states_are_kept(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loopbook.book.reading.CACHED", 3)
     for n in range(10):
-        book.record(f"loop:l{n}", todo("t"))
+        book.record(f"session:h:{n}", todo("t"))
     assert len(book._places) == 3
-    assert all(book.state(f"loop:l{n}").version == 1 for n in range(10))
+    assert all(book.state(f"session:h:{n}").version == 1 for n in range(10))
 
 
 def test_the_state_of_a_stream_that_is_not_there_is_empty(book: Book) -> None:

@@ -29,7 +29,7 @@ book = Book(str(folder / "books.db"))
 kept = 0
 try:
     while True:
-        kept = book.record("loop:a", Draft(Task(text="y" * 5_000)))[-1].seq
+        kept = book.record("session:h:a", Draft(Task(text="y" * 5_000)))[-1].seq
 except StoreUnavailable as wrong:
     print(wrong)
 try:
@@ -38,12 +38,12 @@ except StoreUnavailable as wrong:
     print(wrong)
 assert not (folder / "second.db").exists() or (folder / "second.db").stat().st_size == 0
 for one in (book, Book(str(folder / "books.db"))):
-    entries = [*one.entries("loop:a")]
+    entries = [*one.entries("session:h:a")]
     assert [entry.seq for entry in entries] == [*range(1, kept + 1)], (kept, len(entries))
     assert all(after.prev == before.sum for before, after in pairwise(entries))
-    assert all(holds(*row) for row in one._records.rows.select_events("loop:a"))
+    assert all(holds(*row) for row in one._records.rows.select_events("session:h:a"))
 (folder / "filler").unlink()
-assert book.record("loop:a", Draft(Task(text="again")))[0].seq == kept + 1
+assert book.record("session:h:a", Draft(Task(text="again")))[0].seq == kept + 1
 print("went on after", kept > 20)
 """
 
@@ -57,13 +57,13 @@ from loopbook.events import Task
 folder = Path(sys.argv[1])
 path = folder / "books.db"
 with Book(str(path)) as book:
-    book.record("loop:a", Draft(Task(text="x")))
+    book.record("session:h:a", Draft(Task(text="x")))
 before = path.read_bytes()
 subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
 for name in ("books.db", "new.db", "new/new.db"):
     try:
         with Book(str(folder / name)) as book:
-            book.record("loop:a", Draft(Task(text="y")))
+            book.record("session:h:a", Draft(Task(text="y")))
     except StoreUnavailable as wrong:
         print(wrong)
 assert path.read_bytes() == before

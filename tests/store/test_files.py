@@ -34,13 +34,13 @@ def pragma(path: Path, name: str) -> object:
 
 def write_one(path: Path) -> None:
     with Book(str(path)) as book:
-        book.append("loop:a", Draft(Task(text="x")), after=0)
+        book.append("session:h:a", Draft(Task(text="x")), after=0)
 
 
 def test_a_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "books.db"
     with Book(str(path)) as book:
-        book.append("loop:a", Draft(Task(text="x")), after=0)
+        book.append("session:h:a", Draft(Task(text="x")), after=0)
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     assert modes == {"books.db": 0o600, "books.db-wal": 0o600, "books.db-shm": 0o600}
 
@@ -114,7 +114,7 @@ def test_a_newer_schema_is_refused_by_name_and_left_as_it_is(tmp_path: Path) -> 
 def older(path: Path) -> None:
     """A file as the schema before this one was: no table of snapshots."""
     with Book(str(path)) as book:
-        book.append("loop:a", *(Draft(Task(text=f"{n}")) for n in range(3)), after=0)
+        book.append("session:h:a", *(Draft(Task(text=f"{n}")) for n in range(3)), after=0)
     sql(str(path), "DROP TABLE stored_snapshots")
     sql(str(path), "PRAGMA user_version=1")
 
@@ -127,8 +127,8 @@ def test_an_older_schema_is_upgraded_when_it_is_opened_by_many_at_once(tmp_path:
 
     def open_it() -> None:
         with Book(str(path)) as book:
-            heads.append(book.state("loop:a").version)
-            assert book._records.rows.snapshot_newest("loop:a") is None
+            heads.append(book.state("session:h:a").version)
+            assert book._records.rows.snapshot_newest("session:h:a") is None
 
     threads = [threading.Thread(target=open_it) for _ in range(6)]
     for thread in threads:
@@ -157,12 +157,12 @@ def test_what_was_removed_is_nowhere_in_the_file_or_its_log_after_a_vacuum(tmp_p
     path, secret = tmp_path / "books.db", b"correct-horse-battery"
     with Book(str(path)) as book, Book(str(path)) as other:
         rows = book._records.rows
-        large = [Row("loop:a", n, "task", secret * n) for n in range(1, 400)]
-        rows.load([*large, Row("loop:b", 1, "task", secret)])
-        rows.snapshot_put(Row("loop:a", 5, "state", secret), ())
-        assert other.head("loop:b")[0] == 1
-        rows.delete(["loop:a"])
-        rows.replace([Row("loop:b", 1, "task", b"[scrubbed]")])
+        large = [Row("session:h:a", n, "task", secret * n) for n in range(1, 400)]
+        rows.load([*large, Row("session:h:b", 1, "task", secret)])
+        rows.snapshot_put(Row("session:h:a", 5, "state", secret), ())
+        assert other.head("session:h:b")[0] == 1
+        rows.delete(["session:h:a"])
+        rows.replace([Row("session:h:b", 1, "task", b"[scrubbed]")])
         assert secret in Path(f"{path}-wal").read_bytes()
         rows.vacuum()
         for file in tmp_path.iterdir():
@@ -180,7 +180,7 @@ def test_a_log_that_is_being_read_is_not_emptied_and_it_is_said(tmp_path: Path) 
             book._records.rows.vacuum()
         scan.close()  # type: ignore[attr-defined]  # it is a generator
         book._records.rows.vacuum()
-        assert book.head("loop:a")[0] == 1
+        assert book.head("session:h:a")[0] == 1
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ if os.geteuid() == 0:
 for path in sys.argv[1:]:
     try:
         book = Book(path)
-        book.append("loop:b", Draft(Task(text="x")), after=0)
+        book.append("session:h:b", Draft(Task(text="x")), after=0)
     except StoreUnavailable as wrong:
         print(str(wrong))
 """
@@ -298,35 +298,35 @@ def test_a_store_that_stays_locked_is_told_and_nothing_is_written(tmp_path: Path
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreUnavailable, match="another process kept it locked"):
-                book.append("loop:a", Draft(Task(text="y")), after=1)
+                book.append("session:h:a", Draft(Task(text="y")), after=1)
             other.execute("ROLLBACK")
-        assert book.head("loop:a")[0] == 1
-        assert book.append("loop:a", Draft(Task(text="y")), after=1)[0].seq == 2
+        assert book.head("session:h:a")[0] == 1
+        assert book.append("session:h:a", Draft(Task(text="y")), after=1)[0].seq == 2
 
 
 def test_a_full_disk_is_told_and_nothing_is_written(tmp_path: Path) -> None:
     with Book(str(tmp_path / "books.db")) as book:
-        book.append("loop:a", Draft(Task(text="x")), after=0)
+        book.append("session:h:a", Draft(Task(text="x")), after=0)
         connections = book._records.recorder.connections  # type: ignore[attr-defined]  # SQLite's
         connection = connections.lend()
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
         connections.take_back(connection)
         with pytest.raises(StoreUnavailable, match="the disk is full"):
-            book.append("loop:a", *(Draft(Task(text="y" * 500)) for _ in range(50)), after=1)
-        assert [entry.seq for entry in book.entries("loop:a")] == [1]
-        assert book.append("loop:a", Draft(Task(text="y")), after=1)[0].seq == 2
+            book.append("session:h:a", *(Draft(Task(text="y" * 500)) for _ in range(50)), after=1)
+        assert [entry.seq for entry in book.entries("session:h:a")] == [1]
+        assert book.append("session:h:a", Draft(Task(text="y")), after=1)[0].seq == 2
 
 
 def test_a_file_with_a_broken_page_is_told(tmp_path: Path) -> None:
     path = tmp_path / "books.db"
     with Book(str(path)) as book:
-        book.append("loop:a", *(Draft(Task(text="y" * 500)) for _ in range(100)), after=0)
+        book.append("session:h:a", *(Draft(Task(text="y" * 500)) for _ in range(100)), after=0)
     raw = bytearray(path.read_bytes())
     raw[4096:] = os.urandom(len(raw) - 4096)
     path.write_bytes(raw)
     with pytest.raises(StoreError), Book(str(path)) as book:
-        list(book.entries("loop:a"))
+        list(book.entries("session:h:a"))
 
 
 def test_every_error_of_the_driver_has_words() -> None:

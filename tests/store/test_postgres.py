@@ -34,7 +34,7 @@ from tests.store.raw import sql
 
 psycopg = pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed")
 
-A = "loop:a"
+A = "session:h:a"
 X = Draft(Task(text="x"))
 
 
@@ -141,7 +141,7 @@ def test_a_commit_is_as_durable_as_the_server_has_it(book: Book) -> None:
 def test_writers_of_different_streams_do_not_wait_for_each_other(book: Book) -> None:
     with psycopg.connect(book.url.partition("&schema")[0]) as other:
         schema = parse_url(book.url).schema
-        other.execute(f"INSERT INTO {schema}.stored_events VALUES ('loop:b', 1, 'task', '')")
+        other.execute(f"INSERT INTO {schema}.stored_events VALUES ('session:h:b', 1, 'task', '')")
         assert book.append(A, X, after=1)[0].seq == 2  # while the other one has not committed
         other.rollback()
 
@@ -403,13 +403,13 @@ def test_a_conflict_after_a_lost_line_is_somebody_elses_if_the_bytes_differ(prox
 
 def test_a_load_whose_line_is_lost_is_told_and_not_tried_again(proxy: Proxy, book: Book) -> None:
     def rows() -> Iterator[Row]:
-        yield Row("loop:b", 1, "task", b"")
+        yield Row("session:h:b", 1, "task", b"")
         proxy.cut = "answer"
 
     with Book(through(proxy, book)) as far:
         with pytest.raises(StoreUnavailable, match="whether it was kept is not known"):
             far._records.rows.load(rows())
-        assert far.head("loop:b") == (0, "")
+        assert far.head("session:h:b") == (0, "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -97,12 +97,12 @@ def test_many_streams_are_asked_about_at_once(records: Records) -> None:
 
 def test_must_1_an_event_through_our_mapper_is_whole(records: Records) -> None:
     """Through the library's own, ``==`` and ``model_copy`` raise, and nested models cannot be written."""
-    entry = Entry("loop:a", 1, REVIEW, NOON, "s")
+    entry = Entry("session:h:a", 1, REVIEW, NOON, "s")
     records.events.put([cast("DomainEventProtocol[str]", entry)])
-    read = cast("list[Entry]", list(records.events.get("loop:a")))
+    read = cast("list[Entry]", list(records.events.get("session:h:a")))
     assert [one.event for one in read] == [REVIEW]
     assert read[0].event.model_copy() == REVIEW
-    assert select(records, "loop:a")[0].topic == "review"
+    assert select(records, "session:h:a")[0].topic == "review"
 
 
 def test_must_4_nothing_in_the_process_environment_changes_a_book(
@@ -112,9 +112,9 @@ def test_must_4_nothing_in_the_process_environment_changes_a_book(
         for name, value in STRAY.items():
             monkeypatch.setenv(prefix + name, value)
     with Book(url) as book:
-        book.append("loop:a", Draft(Task(text="plain")), after=0)
-        assert b'"text":"plain"' in select(book._records, "loop:a")[0].state
-        assert next(book.entries("loop:a")).event == Task(text="plain")
+        book.append("session:h:a", Draft(Task(text="plain")), after=0)
+        assert b'"text":"plain"' in select(book._records, "session:h:a")[0].state
+        assert next(book.entries("session:h:a")).event == Task(text="plain")
 
 
 def test_must_13_the_factory_is_named_with_its_class(records: Records) -> None:
@@ -126,14 +126,15 @@ def test_must_13_the_factory_is_named_with_its_class(records: Records) -> None:
 def test_memory_with_threads(url: str) -> None:
     """DO NOT of the library's page: ``:memory:`` gives each thread its own database."""
     with Book(url) as book:
-        book.append("loop:a", Draft(Task(text="x")), after=0)
+        book.append("session:h:a", Draft(Task(text="x")), after=0)
         seen: list[int] = []
 
         def count() -> list[int]:
-            return [len([*book.entries("loop:a")])]
+            return [len([*book.entries("session:h:a")])]
 
         threads = [
-            threading.Thread(target=lambda: seen.append(len([*book.entries("loop:a")]))) for _ in range(4)
+            threading.Thread(target=lambda: seen.append(len([*book.entries("session:h:a")])))
+            for _ in range(4)
         ]
         for thread in threads:
             thread.start()
@@ -148,19 +149,19 @@ def test_threads_that_record_at_once_lose_nothing(url: str) -> None:
 
         def record(mine: list[str]) -> None:
             for text in mine:
-                book.record("loop:a", Draft(Check(command=text, outcome="unknown")))
+                book.record("session:h:a", Draft(Check(command=text, outcome="unknown")))
 
         threads = [threading.Thread(target=record, args=(mine,)) for mine in texts]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        entries = [*book.entries("loop:a")]
+        entries = [*book.entries("session:h:a")]
         commands = [cast("Check", entry.event).command for entry in entries]
         assert [entry.seq for entry in entries] == [*range(1, 241)]
         assert sorted(commands) == sorted(text for mine in texts for text in mine)
         assert all([c for c in commands if c in mine] == mine for mine in texts)
-        assert book.state("loop:a").version == 240
+        assert book.state("session:h:a").version == 240
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
@@ -168,44 +169,44 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
     book.close()
     book.close()
     with pytest.raises(StoreUnavailable, match="is closed"):
-        book.append("loop:a", Draft(Task(text="x")), after=0)
+        book.append("session:h:a", Draft(Task(text="x")), after=0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_opens_the_store_anew_and_both_go_on(tmp_path: Path) -> None:
     with Book(str(tmp_path / "books.db")) as book:
-        book.append("loop:a", Draft(Task(text="parent")), after=0)
+        book.append("session:h:a", Draft(Task(text="parent")), after=0)
         parents = book._records
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                book.record("loop:a", Draft(Task(text="child")))
+                book.record("session:h:a", Draft(Task(text="child")))
                 code = 0 if book._records is not parents else 2
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        book.record("loop:a", Draft(Task(text="parent again")))
+        book.record("session:h:a", Draft(Task(text="parent again")))
         assert book._records is parents
-        texts = [cast("Task", entry.event).text for entry in book.entries("loop:a")]
+        texts = [cast("Task", entry.event).text for entry in book.entries("session:h:a")]
         assert texts == ["parent", "child", "parent again"]
 
 
 def test_a_row_whose_text_is_no_utf8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "books.db"
     with Book(str(path)) as book:
-        book.append("loop:a", Draft(Task(text="x")), Draft(Task(text="y")), after=0)
+        book.append("session:h:a", Draft(Task(text="x")), Draft(Task(text="y")), after=0)
         with closing(sqlite3.connect(path)) as other, other:
             other.execute("UPDATE stored_events SET topic=CAST(x'ff74' AS TEXT) WHERE originator_version=2")
-        with pytest.raises(DamagedEntry, match="loop:a seq 2 cannot be read"):
-            list(book.entries("loop:a"))
+        with pytest.raises(DamagedEntry, match="session:h:a seq 2 cannot be read"):
+            list(book.entries("session:h:a"))
 
 
 def test_plain_sql_reads_a_book(tmp_path: Path) -> None:
     path = tmp_path / "books.db"
     with Book(str(path)) as book:
-        book.append("loop:a", Draft(Task(text="héllo")), after=0)
+        book.append("session:h:a", Draft(Task(text="héllo")), after=0)
     with closing(sqlite3.connect(path)) as other:
         query = "SELECT topic, json_extract(CAST(state AS TEXT), '$.text') FROM stored_events"
         assert other.execute(query).fetchall() == [("task", "héllo")]
