@@ -59,6 +59,11 @@ class Reader:
         self._lock = Lock()
         self._places: OrderedDict[str, Place] = OrderedDict()
 
+    def forget(self) -> None:
+        """Let go of every state that is kept: what is asked for next is read and folded anew."""
+        with self._lock:
+            self._places.clear()
+
     @property
     def url(self) -> str:
         """The store's URL, its path absolute."""

@@ -32,7 +32,8 @@ class Always:
     """Entries looked at one after another. ``state`` is what they have come to.
 
     ``max_continuations``: how many runs may go on between two human prompts (``None``: any number);
-    ``waiting_tools`` and ``subagent_tools`` as in ``SecondThought``.
+    ``waiting_tools`` and ``subagent_tools`` as in ``SecondThought``; ``beside`` are the advisors whose
+    notes only the user sees, which take nobody's turn.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Always:
         max_continuations: int | None = MAX_CONTINUATIONS,
         waiting_tools: frozenset[str] = WAITING_TOOLS,
         subagent_tools: Iterable[str] = SUBAGENT_TOOLS,
+        beside: frozenset[str] = frozenset(),
     ) -> None:
         self.state: BookState = EMPTY
         self._most = max_continuations
@@ -52,7 +54,8 @@ class Always:
         self._judged: dict[int, tuple[Judged, str | None]] = {}
         self._last_said: dict[tuple[str, str | None, str], str] = {}
         self._rested_on: set[int] = set()
-        self._spoke: set[tuple[str, str]] = set()
+        self._beside = beside
+        self._spoke: dict[str, str] = {}
         self._continued: set[tuple[str, int]] = set()
         self._continuations = 0
 
@@ -93,8 +96,8 @@ class Always:
         self._last_said[event.advisor, self._subject(unit), event.sort] = event.key
         if event.judged is not None:
             self._rested_on.add(event.judged)
-        if event.run is not None:
-            self._spoke.add((event.run, event.advisor))
+        if event.run is not None and event.advisor not in self._beside:
+            self._spoke[event.run] = event.advisor
         if event.continues:
             self._continued.add((event.key, event.trigger))
             self._continuations += 1
@@ -149,8 +152,8 @@ class Always:
         subject = self._subject(entry.unit)
         if self._last_said.get((event.advisor, subject, event.sort)) == event.key:
             yield f"{event.advisor} says {event.key!r} twice in a row of {subject or 'the loop'}"
-        if event.run is not None and (event.run, event.advisor) in self._spoke:
-            yield f"{event.advisor} speaks on run {event.run!r} for the second time"
+        if event.run in self._spoke and event.advisor not in self._beside:
+            yield f"{event.advisor} speaks on run {event.run!r} after {self._spoke[event.run]}"
         if event.judged is None:
             return
         if event.judged in self._rested_on:

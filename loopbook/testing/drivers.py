@@ -20,9 +20,12 @@ from loopbook.book import Book
 from loopbook.engine import Driven, T, drive, drive_blocking
 from loopbook.entry import Draft, Entry
 from loopbook.events import Judged, Noticed, PassedOver
-from loopbook.judges import Answer, Failure, Packet, answer_from
+from loopbook.judges import Answer, Failure, Packet
 from loopbook.projections import BookState
-from loopbook.testing.scenario_model import Answers, As, Override
+from loopbook.testing.scenario_model import As
+
+#: What a judge says to a packet.
+Says = Callable[[Packet], Answer | Failure]
 
 
 class Died(Exception):
@@ -30,20 +33,11 @@ class Died(Exception):
 
 
 class Script:
-    """The judge of one step. ``during`` happens once, while it thinks; ``together``: it answers when
-    so many have asked."""
+    """The judge of one step: ``says`` answers. ``during`` happens once, while it thinks; ``together``: it
+    answers when so many have asked."""
 
-    def __init__(
-        self,
-        answers: Answers | None,
-        override: Override | None,
-        during: Callable[[], None] = lambda: None,
-        together: int = 1,
-    ) -> None:
-        self._fails = override.fails if override else None
-        said = {**_said(answers), **_said(override)}
-        said.pop("fails", None)
-        self._said = said
+    def __init__(self, says: Says, during: Callable[[], None] = lambda: None, together: int = 1) -> None:
+        self._says = says
         self._during: Callable[[], None] | None = during
         self._barrier = Barrier(together)
         self.asked: list[Packet] = []
@@ -56,7 +50,7 @@ class Script:
         if (during := self._during) is not None:
             self._during = None
             during()
-        return Failure(self._fails) if self._fails else answer_from(packet.questions, self._said)
+        return self._says(packet)
 
     async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:  # noqa: ARG002 - part of the shape
         """The same for a task."""
@@ -67,16 +61,12 @@ class Script:
 TOGETHER_SEC = 1.0
 
 
-def _said(answers: Answers | None) -> dict[str, object]:
-    return answers.model_dump(exclude_unset=True) if answers else {}
+class WatchedBook:
+    """A book that tells before and after a decision of a flow is appended, and after its run is."""
 
-
-class DyingBook:
-    """A book whose process dies before or after the next decision is appended."""
-
-    def __init__(self, book: Book, where: str) -> None:
+    def __init__(self, book: Book, tell: Callable[[str], None]) -> None:
         self._book = book
-        self._where = where
+        self._tell = tell
 
     def state(self, stream: str) -> BookState:
         """As the book says."""
@@ -87,13 +77,12 @@ class DyingBook:
         return self._book.entries(stream, after)
 
     def append(self, stream: str, *drafts: Draft, after: int, session: str = "") -> tuple[Entry, ...]:
-        """As the book does, but for a decision."""
+        """As the book does."""
         decides = any(isinstance(draft.event, Judged | Noticed | PassedOver) for draft in drafts)
-        if decides and self._where == "before-append":
-            raise Died
-        entries = self._book.append(stream, *drafts, after=after, session=session)
         if decides:
-            raise Died
+            self._tell("before-append")
+        entries = self._book.append(stream, *drafts, after=after, session=session)
+        self._tell("after-append" if decides else "after-settled")
         return entries
 
 

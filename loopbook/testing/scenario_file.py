@@ -15,18 +15,15 @@ from pydantic import BaseModel, ValidationError
 
 from loopbook.errors import InvalidEvent, InvalidScenario
 from loopbook.events import build_event
-from loopbook.testing.scenario_model import (
+from loopbook.testing.scenario_model import Expect, Head, Scenario, Step
+from loopbook.testing.scenario_verbs import (
     DURING_VERBS,
     EVENT_VERBS,
     NO_DURING,
     VERBS,
     Append,
     EventVerb,
-    Expect,
-    Head,
-    Scenario,
-    Settle,
-    Step,
+    Flowing,
     Verb,
 )
 
@@ -37,6 +34,8 @@ Loc = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 #: Nodes one document may hold, aliases counted each time: above it an alias bomb is at work.
 MAX_NODES = 50_000
+#: How deep a step may lie, in keys and places: one that happens during another one, and so on.
+MAX_DEPTH = 20
 #: A date is text here (`due: 2030-01-31`), and so are `yes`, `no`, `on` and `off` (`why: no`).
 _DATE, _BOOL = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"
 
@@ -204,12 +203,20 @@ def _step(raw: object, path: Loc, document: Document, *, during: bool) -> Step:
         document.fail(path, f"a step has exactly one verb, this one has {len(words)}")
     word = words[0]
     verb = _verb(word, raw[word], (*path, word), document)
-    inner: tuple[Step, ...] = ()
-    if isinstance(verb, Settle):
-        within = (*path, word, "during")
-        inner = tuple(_step(s, (*within, i), document, during=True) for i, s in enumerate(verb.during))
     expect = _model(Expect, raw.get("expect", {}), (*path, "expect"), document)
-    return Step(word, verb, expect, document.lines[*path, word], inner)
+    step = Step(word, verb, expect, document.lines[*path, word])
+    if not isinstance(verb, Flowing):
+        return step
+    return step._replace(
+        during=_inner(verb.during, (*path, word, "during"), document),
+        before_append=_inner(verb.before_append, (*path, word, "before_append"), document),
+    )
+
+
+def _inner(steps: Iterable[object], path: Loc, document: Document) -> tuple[Step, ...]:
+    if len(path) > MAX_DEPTH:
+        document.fail(path, "nested too deeply")
+    return tuple(_step(raw, (*path, i), document, during=True) for i, raw in enumerate(steps))
 
 
 def _verb(word: str, raw: object, path: Loc, document: Document) -> Verb:

@@ -13,19 +13,17 @@ from hypothesis import strategies as st
 from loopbook.errors import InvalidScenario
 from loopbook.events import ChildLinked, Review, TodoDropped, TodoFollowupSet, TodoOpened
 from loopbook.testing.scenario_file import find_files, parse_scenarios, read_scenarios
-from loopbook.testing.scenario_model import (
+from loopbook.testing.scenario_model import Expect, Scenario, Step
+from loopbook.testing.scenario_verbs import (
     DURING_VERBS,
     EVENT_VERBS,
     VERBS,
     Append,
     Closed,
-    Expect,
     Host,
     Prompt,
     Race,
-    Scenario,
     Settle,
-    Step,
     Verb,
     Wait,
 )
@@ -76,8 +74,12 @@ EVERY_VERB = {
     "close": "{claim: done, judge: {move: back, done: 0.5, review_tier: full, quality: 3}}",
     "closed": "{anyway: true}",
     "reopen": "true",
+    "deliver": "{judge: {answers: {safe: 0.2, why: unclear}}, before_append: [{settle: {run: r}}]}",
     "wait": "30",
+    "clock": "-3600",
     "reload": "true",
+    "fork": "true",
+    "snapshot": "true",
     "crash": "before-append",
     "adopt": "s2",
     "race": "[s1, s2]",
@@ -159,7 +161,7 @@ def test_during_holds_steps_of_its_own() -> None:
         ("scenario: s\nsteps:\n- reload: true\n  wait: 1", 3, "exactly one verb, this one has 2"),
         ("scenario: s\nsteps:\n- expect: {}", 3, "exactly one verb, this one has 0"),
         ("scenario: s\nsteps:\n- new_run: true", 3, "unknown verb 'new_run'"),
-        ("scenario: s\nsteps:\n- settle:\n    during:\n    - settle: {}", 5, "unknown verb 'settle'"),
+        ("scenario: s\nsteps:\n- settle:\n    during:\n    - race: [a, b]", 5, "unknown verb 'race'"),
         ("scenario: s\nsteps:\n- reload: true\n  expect:\n    judgd: true", 5, "did you mean 'judged'?"),
         ("scenario: s\nsteps:\n- reload: true\n  expect: {quiet: shy}", 4, "quiet"),
         ("scenario: s\nsteps:\n- reload: true\n  expect:\n    phase:\n      nxt: x", 6, "unknown key 'nxt'"),
@@ -167,6 +169,11 @@ def test_during_holds_steps_of_its_own() -> None:
         ("scenario: s\nsteps:\n- wait: -1", 3, "wait"),
         ("scenario: s\nsteps:\n- wait: .inf", 3, "wait"),
         ("scenario: s\nsteps:\n- race: [s1]", 3, "race"),
+        (
+            "scenario: s\nsteps:\n- " + "settle: {during: [{" * 12 + "busy: true" + "}]}" * 12,
+            3,
+            "nested too deeply",
+        ),
         ("scenario: s\nsteps:\n- crash: soon", 3, "crash"),
         ("scenario: s\nsteps:\n- todo: t1", 3, "todo takes a mapping"),
         ("scenario: s\nsteps:\n- todo:\n    id: t1\n    subjct: x", 5, "no field 'subjct'"),

@@ -15,7 +15,8 @@ from loopbook.events import Prompted, RunSettled
 from loopbook.loop import Books, Loop
 from loopbook.testing.scenario_file import find_files, parse_scenarios, read_scenarios
 from loopbook.testing.scenario_model import As, Scenario
-from loopbook.testing.scenarios import START, Difference, Result, run_scenario
+from loopbook.testing.scenarios import Difference, Result, run_scenario
+from loopbook.testing.world import START
 from tests.conftest import ROOT
 
 OWN = [s for file in find_files([ROOT / "specs" / "scenarios"]) for s in read_scenarios(file)]
