@@ -15,7 +15,7 @@ from loopbook.advisors.asking import FAILURES
 SILENT: Mapping[str, str] = {
     "no-loop": "no loop is open in this book, so there is nothing to advise on",
     "subagent": "the session is a sub-agent's: the agent that sent it out judges its result",
-    "no-judge": "there is no judge to ask, and facts alone decide nothing here",
+    "no-judge": "there is no judge to ask, and without one nothing is judged here",
     "failed-run": "the run broke off ({detail}), and a run that broke off is neither judged nor continued",
     "waiting": "the run waits: it called {detail}, whose result is still to come",
     "child-out": "child {detail} is out; until it reports, is dropped or lost, nobody is judged or continued",

@@ -70,6 +70,18 @@ def fork(
         say(books.fork(parent, at, new_id=loop).id)
 
 
+@app.command(epilog=example("loopbook loop adopt fix-1 --session night-shift"))
+def adopt(
+    *,
+    loop: Annotated[str, typer.Argument(metavar="ID", help="The loop to go on with.")],
+    store: Store = None,
+    session: Session = "cli",
+) -> None:
+    """Let a session go on with a loop that another one began: it becomes that session's current book."""
+    with opened(store, session) as books:
+        say(f"{books.adopt(loop).id} is gone on with by {session}")
+
+
 @app.command(epilog=example("loopbook loop reopen --loop fix-0"))
 def reopen(loop: LoopId = None, store: Store = None, session: Session = "cli") -> None:
     """Let a closed loop go on."""
@@ -97,13 +109,15 @@ def list_loops(store: Store = None, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog=example("loopbook loop show --loop fix-1", "loopbook loop show --loop fix-1 --json"))
+@app.command("status", epilog=example("loopbook loop status", "loopbook loop status --loop fix-1 --json"))
 def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> None:
-    """Show where a loop stands: its phase, what is missing, what is open."""
+    """Show where a loop stands: its phase, what is missing, what is open, what was said and not handed on."""
     from loopbook.cli.status import lines, status
 
     with opened(store) as books:
         found = chosen(books, loop)
-        stands = status(found.id, found.state)
+        most = settings_for(store).max_continuations
+        stands = status(found.id, found.state, found.undelivered(), most)
         head = books.book.head(found.stream)[1]
     if as_json:
         say_json({"loop": {**stands, "head": head}})

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 #: An app that has a command of the row's own last word stands for that command alone.
 ROOMS: Mapping[str, str] = {
     "audit": "loopbook.cli.audit:app",
+    "replay": "loopbook.cli.replay:app",
+    "explain": "loopbook.cli.replay:app",
     "loop": "loopbook.cli.loop:app",
+    "loop settle": "loopbook.cli.settle:app",
+    "loop close": "loopbook.cli.settle:app",
+    "loop acknowledge": "loopbook.cli.settle:app",
     "loop record": "loopbook.cli.record:app",
     "loop todo": "loopbook.cli.parts:todo_app",
     "loop unit": "loopbook.cli.parts:unit_app",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, TypedDict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from loopbook.events import Tier
+from loopbook.limits import MAX_CONTINUATIONS
 from loopbook.projections import BookState, children, findings, phases, todos
 from loopbook.projections.verification import VerifyState
+
+if TYPE_CHECKING:
+    from loopbook.settlement import Advice
 
 
 class PhaseStatus(TypedDict):
@@ -41,6 +45,35 @@ class FrictionStatus(TypedDict):
     child: str | None
 
 
+class NoticeStatus(TypedDict):
+    """Advice that nobody has said to have handed to the agent."""
+
+    seq: int
+    advisor: str
+    unit: str | None
+    text: str
+    continues: bool
+
+
+class BudgetStatus(TypedDict):
+    """How many runs were continued since the last human prompt, and how many may be (``None``: any
+    number); ``bound``: that there are no more was said."""
+
+    continued: int
+    most: int | None
+    bound: bool
+
+
+class SpentStatus(TypedDict):
+    """What the answers of judges have taken; of ``unpriced`` answers nobody told the cost."""
+
+    answers: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced: int
+
+
 class Status(TypedDict):
     """What ``loop show --json`` prints under ``loop``; ``seq`` is the last entry's."""
 
@@ -60,10 +93,16 @@ class Status(TypedDict):
     children_lost: list[str]
     open_findings: list[str]
     friction: list[FrictionStatus]
+    close_declared: bool
+    undelivered: list[NoticeStatus]
+    budget: BudgetStatus
+    spent: SpentStatus
 
 
-def status(loop: str, state: BookState) -> Status:
-    """Where the loop stands."""
+def status(
+    loop: str, state: BookState, undelivered: Iterable[Advice] = (), most: int | None = MAX_CONTINUATIONS
+) -> Status:
+    """Where the loop stands; ``most`` runs may be continued between two human prompts."""
     life, loose = state.life, todos.loose(state)
     return {
         "id": loop,
@@ -84,6 +123,34 @@ def status(loop: str, state: BookState) -> Status:
         "children_lost": list(state.children.lost),
         "open_findings": list(findings.open_ids(state.work.findings)),
         "friction": [{"text": line.text, "child": line.child} for line in state.notes.friction],
+        "close_declared": life.declared > 0,
+        "undelivered": [
+            {
+                "seq": one.seq,
+                "advisor": one.advisor,
+                "unit": one.unit,
+                "text": one.text,
+                "continues": one.continues,
+            }
+            for one in undelivered
+        ],
+        "budget": {
+            "continued": state.runs.continuations,
+            "most": most,
+            "bound": state.runs.bound > 0,
+        },
+        "spent": _spent(state),
+    }
+
+
+def _spent(state: BookState) -> SpentStatus:
+    spent = state.spent
+    return {
+        "answers": spent.answers,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "cost_usd": spent.cost_usd,
+        "unpriced": spent.unpriced,
     }
 
 
@@ -129,6 +196,14 @@ def lines(stands: Status) -> Iterator[str]:
     ):
         if names:
             yield f"{words}: {', '.join(names)}"
+    if stands["close_declared"]:
+        yield "close: declared, to be judged when the next run settles"
+    for notice in stands["undelivered"]:
+        yield f"said at {notice['seq']}, not acknowledged: {' '.join(notice['text'].split())}"
+    budget = stands["budget"]
+    if budget["continued"]:
+        most = "" if budget["most"] is None else f" of at most {budget['most']}"
+        yield f"continued since the last human prompt: {budget['continued']}{most}"
     for friction in stands["friction"]:
         yield f"friction: {friction['child'] + ': ' if friction['child'] else ''}{friction['text']}"
 

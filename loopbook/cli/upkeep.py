@@ -142,7 +142,7 @@ def import_books(
     """Bring exported books into a store: each stream whole or not at all, twice is once."""
     from loopbook.upkeep.importing import import_lines
 
-    with _seekable(file) as lines, opened(store, make=True) as books:
+    with seekable(file) as lines, opened(store, make=True) as books:
         imported = import_lines(books.book, lines)
     for note in imported.notes:
         complain(f"line {note.line}: {note.what}")
@@ -155,7 +155,7 @@ def import_books(
 
 
 @contextmanager
-def _seekable(file: str) -> Iterator[BinaryIO]:
+def seekable(file: str) -> Iterator[BinaryIO]:
     """A file that can be read twice: standard input is put aside first."""
     if file != "-" and Path(file).is_file():
         with Path(file).open("rb") as lines:

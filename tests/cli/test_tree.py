@@ -30,8 +30,8 @@ def test_the_tree_holds_what_is_promised() -> None:
         "audit", "loop start", "loop record", "loop todo add", "loop todo followup", "loop todo done",
         "loop todo drop", "loop unit add", "loop unit start", "loop unit done", "loop unit drop",
         "loop child link", "loop child report", "loop child drop", "loop reopen", "loop list", "loop show",
-        "loop log", "loop fork",
-        "loop export",
+        "loop log", "loop fork", "loop adopt", "loop settle", "loop close", "loop status", "loop acknowledge",
+        "loop export", "replay", "explain",
         "store fsck", "store export", "store import", "store forget",
         "store scrub", "store vacuum", "kinds list", "kinds check", "kinds draw", "spec run", "settings show",
     }  # fmt: skip
@@ -60,6 +60,8 @@ def test_every_example_works_as_it_stands(busy: Cli, line: str) -> None:
     shutil.copy(ROOT / "examples" / "sessions" / "honest.jsonl", busy.folder / "session.jsonl")
     shutil.copytree(ROOT / "specs" / "scenarios", busy.folder / "specs" / "scenarios")
     shutil.copy(ROOT / "specs" / "kinds" / "fix.toml", busy.folder / "my-kind.toml")
+    (busy.folder / "answers.jsonl").write_text('{"move": "advance", "done": 0.9}\n')
+    busy.ok("loop", "settle", "run-0", "--judge", "script:answers.jsonl")  # so that something was decided
     busy.ok("store", "export", "--output", "books.jsonl")
     program, *argv = shlex.split(line)
     assert program == "loopbook"

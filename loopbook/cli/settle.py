@@ -1,0 +1,288 @@
+"""``loopbook loop settle | close | acknowledge``: advice for a coordinator that is a shell script.
+
+Theory. Standard output holds what to tell the agent and nothing else, so that
+``advice=$(loopbook loop settle "$run")`` is empty where there is nothing to say. That something was
+said is no failure: the exit code is 0, and a script under ``set -e`` goes on. Who would rather branch
+on the code asks for it with ``--exit-code``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from loopbook.cli.exits import CONTINUE, FOUND, SPOKEN
+from loopbook.cli.options import AsJson, LoopId, Session, Store, example
+from loopbook.cli.output import complain, one_line, say, say_json
+from loopbook.cli.target import chosen, opened, settings_for
+from loopbook.errors import InvalidEvent
+
+if TYPE_CHECKING:
+    from loopbook.events import RunSettled
+    from loopbook.judges import Judge
+    from loopbook.judges.scripted import Line
+    from loopbook.loop import Loop
+    from loopbook.settlement import Advice, CloseAnswer, Settlement, Traced
+
+app = typer.Typer()
+
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="env|none|script:FILE",
+        help="Who is asked: the judge of your settings and environment, nobody, or a file with one JSON"
+        " object of answers a line (the last one holds on).",
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0,
+        help="How long asking may take, in all; else your settings.",
+    ),
+]
+ByExitCode = Annotated[
+    bool,
+    typer.Option(
+        "--exit-code",
+        help=f"Exit with {SPOKEN} where something was said, {CONTINUE} where the run should go on with it;"
+        " else both are 0.",
+    ),
+]
+
+
+@app.command(
+    epilog=example(
+        "loopbook loop settle run-1 --text 'It is done.'",
+        "loopbook loop settle run-2 --judge script:answers.jsonl --json",
+    )
+)
+def settle(
+    *,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="The run's id: the same run is decided once. - reads a whole run from standard input, as one"
+            " JSON object.",
+            show_default=False,
+        ),
+    ],
+    stop: Annotated[
+        Literal["end", "length", "error", "aborted"],
+        typer.Option("--stop", metavar="end|length|error|aborted", help="How the run ended."),
+    ] = "end",
+    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What the agent said last.")] = "",
+    judge: JudgeOption = "env",
+    timeout: Timeout = None,
+    exit_code: ByExitCode = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say on standard error why nothing was said, or nothing more.")
+    ] = False,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+    as_json: AsJson = False,
+) -> None:
+    """Record that a run has come to rest, and print what to tell the agent; nothing, if there is nothing."""
+    settled = _from_stdin() if run == "-" else _run(run, stop, text)
+    asked = _judge(judge, store)
+    with _loop(store, session, loop) as found:
+        came = found.settlement_blocking(settled, judge=asked, timeout=timeout)
+    if as_json:
+        say_json({"settle": _plain(settled.run, came)})
+    else:
+        _say_advice(came.advice)
+    if why:
+        _say_why(came.trace)
+    if exit_code and came.advice is not None:
+        raise typer.Exit(CONTINUE if came.advice.continues else SPOKEN)
+
+
+def _run(run: str, stop: Literal["end", "length", "error", "aborted"], text: str) -> RunSettled:
+    from loopbook.evidence.runs import settle as settled
+    from loopbook.loop import own_redactor
+
+    return settled([], [], own_redactor(), run=run, stop=stop, final_text=text)
+
+
+def _from_stdin() -> RunSettled:
+    """The run on standard input: the fields of a ``run_settled``, its type may be left out."""
+    from loopbook.events import RunSettled, build_event
+
+    fields = _object(sys.stdin.buffer.read().decode("utf-8-sig", "replace"), "a run is a JSON object")
+    if fields.setdefault("type", "run_settled") != "run_settled":
+        raise InvalidEvent("only a run_settled can be settled")
+    event = build_event(fields)
+    assert isinstance(event, RunSettled)
+    return event
+
+
+def _object(text: str, what: str) -> dict[str, object]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise InvalidEvent(f"not JSON ({wrong})") from None
+    if not isinstance(found, dict):
+        raise InvalidEvent(what)
+    return found
+
+
+@contextmanager
+def _loop(store: str | None, session: str, loop: str | None) -> Iterator[Loop]:
+    """The loop that was named, its runs to be settled as the user's settings have it."""
+    from loopbook.own import options
+
+    with opened(store, session) as books:
+        books.options = options(settings_for(store))
+        yield chosen(books, loop)
+
+
+def _judge(words: str, store: str | None) -> Judge | None:
+    """Whoever is to be asked; nobody where nobody is named."""
+    sort, colon, file = words.partition(":")
+    if words == "none":
+        return None
+    if words == "env":
+        from loopbook.own import judge
+
+        return judge(settings_for(store))
+    if sort == "script" and colon and file:
+        from loopbook.judges.scripted import Scripted
+
+        return Scripted(_script(Path(file)))
+    raise typer.BadParameter(f"--judge {words[:40]!r}: it is env, none, or script: with a file")
+
+
+def _script(path: Path) -> list[Line]:
+    """The lines of a scripted judge; ``{"fails": "timeout"}`` is one that fails."""
+    from loopbook.judges import Failure
+
+    lines: list[Line] = []
+    for number, text in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
+        if text.strip():
+            try:
+                answers = _object(text, "answers are a JSON object")
+            except InvalidEvent as wrong:
+                raise typer.BadParameter(f"{path}:{number}: {wrong.what}") from None
+            fails = answers.get("fails")
+            lines.append(Failure(fails) if isinstance(fails, str) else answers)
+    if not lines:
+        raise typer.BadParameter(f"{path} holds no answers")
+    return lines
+
+
+def _plain(run: str, came: Settlement) -> dict[str, object]:
+    advice = came.advice
+    did = "silent" if advice is None else "continue" if advice.continues else "spoken"
+    return {
+        "run": run,
+        "did": did,
+        "advice": advice and advice._asdict(),
+        "notes": [note._asdict() for note in came.notes],
+        "trace": [one._asdict() for one in came.trace],
+    }
+
+
+def _say_advice(advice: Advice | None) -> None:
+    """The words, each line made harmless."""
+    if advice is not None:
+        for line in advice.text.splitlines():
+            say(line)
+
+
+def _say_why(trace: tuple[Traced, ...]) -> None:
+    """The reasons, in sentences."""
+    from loopbook.audit.reasons import silence
+
+    for one in trace:
+        if one.reason:
+            about = f"{one.advisor}, unit {one.unit}" if one.unit else one.advisor
+            complain(f"{about}: {one.reason}: {silence(one.reason, one.detail)}")
+        elif one.did == "done before":
+            complain(f"{one.advisor}: this run has been decided before")
+
+
+@app.command(
+    epilog=example(
+        "loopbook loop close --loop fix-1 --claim 'empty input is answered' --anyway",
+        "loopbook loop close --loop fix-1 --judge none --anyway --json",
+    )
+)
+def close(
+    *,
+    claim: Annotated[
+        str, typer.Option("--claim", metavar="TEXT", help="What was reached, in your words.")
+    ] = "",
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Close it over whatever is missing or stands against it.")
+    ] = False,
+    judge: JudgeOption = "env",
+    timeout: Timeout = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+    as_json: AsJson = False,
+) -> None:
+    """Declare a loop done and have that judged; exit with 1 where it stays open, which is then explained."""
+    asked = _judge(judge, store)
+    with _loop(store, session, loop) as found:
+        answer = found.close_blocking(claim, judge=asked, timeout=timeout)
+        if anyway and not answer.closed:
+            found.close_anyway()
+        outcome = found.state.life.outcome
+    if as_json:
+        told = {**answer._asdict(), "advice": answer.advice and answer.advice._asdict()}
+        told["trace"] = [one._asdict() for one in answer.trace]
+        say_json({"close": {**told, "closed": outcome is not None, "outcome": outcome}})
+    else:
+        _say_close(found.id, answer, outcome)
+    if outcome is None:
+        raise typer.Exit(FOUND)
+
+
+def _say_close(loop: str, answer: CloseAnswer, outcome: str | None) -> None:
+    from loopbook.audit.reasons import silence
+
+    say(f"{loop} stays open" if outcome is None else f"{loop} is closed: {outcome.replace('_', ' ')}")
+    for words in answer.missing:
+        say(f"missing: {words}")
+    for line in answer.text.splitlines():
+        say(f"concern: {line}")
+    for one in answer.trace:
+        if one.reason and not one.judged:
+            say(f"not judged: {silence(one.reason, one.detail)}")
+
+
+@app.command(epilog=example("loopbook loop acknowledge --loop fix-1", "loopbook loop acknowledge --json"))
+def acknowledge(
+    *,
+    seqs: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[SEQ]...", help="The notices handed to the agent; else all that are open."),
+    ] = None,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Session = "cli",
+    as_json: AsJson = False,
+) -> None:
+    """Say that advice was handed to the agent, so that a restart does not list it as undelivered."""
+    with opened(store, session) as books:
+        found = chosen(books, loop)
+        known = {advice.seq: advice for advice in found.undelivered()}
+        told = [known[seq] for seq in seqs or known if seq in known]
+        found.acknowledge(*told)
+    if as_json:
+        say_json({"acknowledged": [advice.seq for advice in told]})
+    else:
+        for advice in told:
+            say(f"{found.id} {advice.seq}: {one_line(advice.text)}")
