@@ -30,6 +30,7 @@ class Exchange(NamedTuple):
     received: Received
     writer: asyncio.StreamWriter
     seen: int
+    reader: asyncio.StreamReader
 
     def send(self, status: str, body: bytes = b"", *headers: str, length: int | None = None) -> None:
         """Write an answer."""
@@ -90,6 +91,12 @@ async def _fine(exchange: Exchange) -> None:
     exchange.send("200 OK", good(exchange.received), "x-typesafe-request-id: req_1")
 
 
+@fault("thoughtful")
+async def _thoughtful(exchange: Exchange) -> None:
+    await asyncio.sleep(0.05)
+    exchange.send("200 OK", good(exchange.received))
+
+
 @fault("wrong-content-type")
 async def _wrong_content_type(exchange: Exchange) -> None:
     exchange.send("200 OK", good(exchange.received), "Content-Type: text/html; charset=latin-1")
@@ -105,7 +112,8 @@ async def _out_of_range(exchange: Exchange) -> None:
 
 @fault("slow-first-byte")
 async def _slow_first_byte(exchange: Exchange) -> None:
-    await asyncio.sleep(20)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(exchange.reader.read(), 20)
     exchange.send("200 OK", good(exchange.received))
 
 
@@ -123,13 +131,13 @@ async def _slow_drip(exchange: Exchange) -> None:
 async def _half_closed(exchange: Exchange) -> None:
     exchange.send("200 OK", b'{"answers": ', length=1_000)
     exchange.writer.write_eof()
-    await asyncio.sleep(20)
+    await exchange.reader.read()  # until the other side has closed too
 
 
 @fault("silent-half-closed")
 async def _silent_half_closed(exchange: Exchange) -> None:
     exchange.writer.write_eof()
-    await asyncio.sleep(20)
+    await exchange.reader.read()  # until the other side has closed too
 
 
 @fault("truncated")
@@ -274,6 +282,8 @@ class Faulty:
 
     def __init__(self) -> None:
         self.received: dict[str, list[Received]] = {}
+        self.most_at_once = 0
+        self._at_once = 0
         self.url = ""
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
@@ -282,6 +292,7 @@ class Faulty:
     def at(self, name: str) -> str:
         """The base URL of a fault."""
         self.received.pop(name, None)
+        self.most_at_once = 0
         return f"{self.url}/{name}"
 
     @property
@@ -316,10 +327,18 @@ class Faulty:
                 name = received.path.split("/")[1]
                 several = self.received.setdefault(name, [])
                 several.append(received)
-                await FAULTS[name](Exchange(received, writer, len(several)))
+                await self._answer(name, Exchange(received, writer, len(several), reader))
                 await writer.drain()
         with suppress(OSError):
             writer.close()
+
+    async def _answer(self, name: str, exchange: Exchange) -> None:
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            await FAULTS[name](exchange)
+        finally:
+            self._at_once -= 1
 
 
 async def _read(reader: asyncio.StreamReader) -> Received:

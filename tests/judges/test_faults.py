@@ -22,6 +22,7 @@ DEADLINE = 1.0
 COMES_TO: dict[str, str | set[str]] = {
     "fine": set(),
     "elsewhere": set(),
+    "thoughtful": set(),
     "wrong-content-type": set(),
     "out-of-range": {"done", "quality"},
     "busy-once-then-closed": set(),

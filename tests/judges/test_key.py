@@ -1,0 +1,165 @@
+"""Where a key is looked for, whom it is sent to, and what a key file must be like."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from loopbook.errors import InvalidKey, KeyFileRefused
+from loopbook.judges import Answer, Failure
+from loopbook.judges.system_one import SystemOne
+from loopbook.judges.system_one.key import find_key, keep_key, key_file
+from tests.judges.conftest import PACKET
+from tests.judges.faulty import Faulty
+
+TYPESAFE, OTHER = "https://api.typesafe.ai", "https://judge.example/v1"
+posix = pytest.mark.skipif(os.name == "nt", reason="permissions are not bits of a mode there")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """An environment with a home of its own."""
+    return {"HOME": str(tmp_path), "APPDATA": str(tmp_path)}
+
+
+def found(url: str, environ: dict[str, str]) -> tuple[str, str] | None:
+    key = find_key(url, environ)
+    return None if key is None else (key.reveal(), key.source)
+
+
+def test_nothing_is_found_where_nothing_is(home: dict[str, str]) -> None:
+    assert found(TYPESAFE, home) is None
+    assert not key_file(home).parent.exists(), "looking makes nothing"
+
+
+def test_ones_own_variable_goes_to_whatever_server_is_asked(home: dict[str, str]) -> None:
+    environ = {**home, "LOOPBOOK_JUDGE_KEY": " own-key-1 ", "TYPESAFE_API_KEY": "their-key"}
+    for url in (TYPESAFE, OTHER):
+        assert found(url, environ) == ("own-key-1", "$LOOPBOOK_JUDGE_KEY")
+
+
+def test_a_typesafe_key_goes_to_typesafe_or_where_its_own_address_says(home: dict[str, str]) -> None:
+    environ = {**home, "TYPESAFE_API_KEY": "their-key"}
+    assert found(f"{TYPESAFE}/", environ) == ("their-key", "$TYPESAFE_API_KEY")
+    assert found(OTHER, environ) is None
+    assert found("http://localhost:11434", environ) is None
+    environ["TYPESAFE_BASE_URL"] = "https://judge.example"
+    assert found(OTHER, environ) == ("their-key", "$TYPESAFE_API_KEY")
+    assert found(TYPESAFE, environ) is None
+    environ["TYPESAFE_BASE_URL"] = "nonsense"
+    assert found(TYPESAFE, environ) is None
+
+
+def test_a_kept_key_is_its_servers_and_for_its_owners_eyes(home: dict[str, str]) -> None:
+    file = keep_key(TYPESAFE, "first-key", home)
+    keep_key(OTHER, "second-key", home)
+    keep_key(TYPESAFE, "third-key\n", home)
+    assert found(TYPESAFE, home) == ("third-key", str(file))
+    assert found(OTHER, home) == ("second-key", str(file))
+    assert found("https://judge.example:8443", home) is None
+    assert [one.name for one in file.parent.iterdir()] == [file.name], "nothing is left beside it"
+    if os.name != "nt":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o777, 0o620])
+def test_a_file_that_others_may_read_is_refused_and_says_how_to_close_it(
+    home: dict[str, str], mode: int
+) -> None:
+    file = keep_key(TYPESAFE, "first-key", home)
+    file.chmod(mode)
+    for act in (lambda: find_key(TYPESAFE, home), lambda: keep_key(OTHER, "second-key", home)):
+        with pytest.raises(KeyFileRefused, match=f"no key was taken.*chmod 600 {file}") as told:
+            act()
+        assert "first-key" not in str(told.value)
+    assert file.read_text() == f"{TYPESAFE} first-key\n"
+
+
+@posix
+def test_such_a_file_is_a_failure_of_its_kind_and_told_once(
+    home: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    keep_key(TYPESAFE, "first-key", home).chmod(0o644)
+    judge = SystemOne.from_env(home)
+    assert judge is not None, "there is a key, so a person should hear of it"
+    for _ in range(2):
+        outcome = anyio.run(judge.ask, PACKET, 1)
+        assert isinstance(outcome, Failure)
+        assert outcome.kind == "no-key"
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("text", ["first-key\n", f"{TYPESAFE} a b\n", f"{TYPESAFE} first-key\n\x00\n"])
+def test_a_file_of_another_form_is_refused_without_being_shown(home: dict[str, str], text: str) -> None:
+    file = keep_key(TYPESAFE, "first-key", home)
+    file.write_text(text)
+    with pytest.raises(KeyFileRefused, match="has a line that is not a server and its key") as told:
+        find_key(TYPESAFE, home)
+    assert "first-key" not in str(told.value)
+    assert file.read_text() == text
+
+
+@posix
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_cannot_be_read_is_refused(home: dict[str, str]) -> None:
+    keep_key(TYPESAFE, "first-key", home).chmod(0)
+    with pytest.raises(KeyFileRefused, match="cannot be read"):
+        find_key(TYPESAFE, home)
+
+
+def test_a_folder_in_its_place_is_refused(home: dict[str, str]) -> None:
+    key_file(home).mkdir(parents=True)
+    with pytest.raises(KeyFileRefused, match="cannot be read"):
+        find_key(TYPESAFE, home)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "https://a:b@judge.example"])
+def test_no_key_is_kept_for_what_is_no_address(home: dict[str, str], url: str) -> None:
+    with pytest.raises(InvalidKey, match="no key was kept"):
+        keep_key(url, "first-key", home)
+    assert not key_file(home).exists()
+
+
+def test_a_key_that_is_none_is_not_kept(home: dict[str, str]) -> None:
+    for wrong in ("", " ", "two words", "line\nbreak"):
+        with pytest.raises(InvalidKey):
+            keep_key(TYPESAFE, wrong, home)
+    assert not key_file(home).exists()
+
+
+def test_a_key_is_looked_for_each_time(home: dict[str, str], faulty: Faulty) -> None:
+    environ = {**home, "LOOPBOOK_JUDGE_URL": faulty.at("fine")}
+    judge = SystemOne.from_env(environ)
+    assert judge is not None
+    for key in ("first-key", "second-key"):
+        keep_key(faulty.url, key, environ)
+        assert isinstance(anyio.run(judge.ask, PACKET, 5), Answer)
+    sent = [one.raw for one in faulty.received["fine"]]
+    assert [b"Bearer first-key" in raw for raw in sent] == [True, False]
+    assert b"Bearer second-key" in sent[1]
+
+
+# --- from the environment ---------------------------------------------------------------------
+
+
+def test_without_a_key_there_is_no_judge_where_one_is_needed(home: dict[str, str]) -> None:
+    assert SystemOne.from_env(home) is None
+    assert repr(SystemOne.from_env({**home, "LOOPBOOK_JUDGE_URL": "http://localhost:11434"})) == (
+        "<SystemOne http://localhost:11434 (ollama)>"
+    )
+    told = {**home, "TYPESAFE_API_KEY": "their-key", "LOOPBOOK_JUDGE_MODEL": "jev-1.13.0"}
+    assert repr(SystemOne.from_env(told)) == "<SystemOne https://api.typesafe.ai (typesafe) jev-1.13.0>"
+
+
+def test_the_environment_names_the_dialect_too(home: dict[str, str]) -> None:
+    told = {**home, "LOOPBOOK_JUDGE_URL": "http://localhost:8080", "LOOPBOOK_JUDGE_DIALECT": "llama-cpp"}
+    judge = SystemOne.from_env(told)
+    assert judge is not None
+    assert judge.dialect.name == "llama-cpp"
