@@ -115,44 +115,60 @@ def encode(entry: Entry) -> bytes:
     v, excluded = _version_written(event)
     try:
         own = type(event).__pydantic_serializer__.to_json(event, exclude=excluded, warnings="error")
-        return _state(entry, v, own)
+        return _state(entry, v, own[1:-1])
     except (PydanticSerializationError, ValueError, RecursionError) as wrong:
         raise InvalidEvent(f"{event.type!r} cannot be written as JSON ({wrong})") from None
 
 
-def encode_and_read(entry: Entry) -> tuple[bytes, Entry]:
-    """The state of an entry, and the entry as it will be read from it.
+class Written(NamedTuple):
+    """What of an entry does not depend on where it will stand: the event as it will be read, and the
+    members of its own part of the state."""
 
-    Raises ``InvalidEvent`` like ``encode``, and ``DamagedEntry`` for what could not be read back.
-    """
-    return _written_plainly(entry) or _written_with_care(entry)
-
-
-def _written_with_care(entry: Entry) -> tuple[bytes, Entry]:
-    state = encode(entry)
-    return state, decode(entry.originator_id, entry.originator_version, entry.event.type, state)
+    event: Event
+    own: bytes
 
 
-def _written_plainly(entry: Entry) -> tuple[bytes, Entry] | None:
-    """The same for an event whose own bytes are read back equal to it; else nothing.
+def written(event: Event) -> Written | None:
+    """An event written and read back; nothing where that takes more care, or cannot be done.
 
     The envelope need not be parsed to know what will be read of it, and an event that comes back
     equal was of the declared types: pydantic's own look at them costs more than this one.
     """
-    event, cls, line = entry.event, type(entry.event), entry.line
+    cls = type(event)
     if cls is not BY_TYPE.get(event.type) or event.__pydantic_extra__ or shares_unit(cls):
-        return None
-    if entry.at.__class__ is not datetime or (line is not None and line.__class__ is not int):
         return None
     try:
         own = cls.__pydantic_serializer__.to_json(event, exclude=_excluded(cls), warnings=False)
-        back = cls.__pydantic_validator__.validate_json(own)
-        if back.__dict__ != event.__dict__:
-            return None
-        state = _state(entry, cls.VERSION, own)
+        back = cast("Event", cls.__pydantic_validator__.validate_json(own))
     except (PydanticSerializationError, ValueError, RecursionError):
         return None
-    return state, entry._replace(event=cast("Event", back), at=utc(entry.at), sum=sum_in(state))
+    return Written(back, own[1:-1]) if back.__dict__ == event.__dict__ else None
+
+
+def encode_and_read(entry: Entry, ahead: Written | None = None) -> tuple[bytes, Entry]:
+    """The state of an entry, and the entry as it will be read from it.
+
+    ``ahead`` is its event ``written`` before. Raises ``InvalidEvent`` like ``encode``, and
+    ``DamagedEntry`` for what could not be read back.
+    """
+    return (ahead and _with_event(entry, *ahead)) or _with_care(entry)
+
+
+def _with_care(entry: Entry) -> tuple[bytes, Entry]:
+    state = encode(entry)
+    return state, decode(entry.originator_id, entry.originator_version, entry.event.type, state)
+
+
+def _with_event(entry: Entry, event: Event, own: bytes) -> tuple[bytes, Entry] | None:
+    """The same for an event that was read back; nothing where the envelope is not of its types."""
+    stream, seq, _, at, session, unit, host_ref, line, prev, _ = entry
+    if at.__class__ is not datetime or (line is not None and line.__class__ is not int):
+        return None
+    try:
+        state = _state(entry, event.VERSION, own)
+        return state, Entry(stream, seq, event, utc(at), session, unit, host_ref, line, prev, sum_in(state))
+    except ValueError:
+        return None
 
 
 def encode_reserved(entry: Entry, name: str, what: str) -> bytes:
@@ -170,9 +186,9 @@ def encode_reserved(entry: Entry, name: str, what: str) -> bytes:
 
 
 def _state(entry: Entry, v: object, own: bytes) -> bytes:
-    """The state, from the event's own part as a JSON object."""
+    """The state, ``own`` being the members of the event's own part."""
     begun = head(entry, v).encode()
-    body = begun if own == b"{}" else b"%b,%b" % (begun, own[1:-1])
+    body = b"%b,%b" % (begun, own) if own else begun
     return _sealed(body, seal(entry.originator_id, entry.originator_version, entry.event.type, body))
 
 

@@ -24,8 +24,12 @@ from loopbook.errors import (
     UnknownTodo,
     UnknownUnit,
 )
+from loopbook.projections.folding import Folding
 from loopbook.projections.state import BookState
 from loopbook.projections.todos import FOLLOWUP_CHARS, valid_followup
+
+#: A state, or one under way: what a book would be at when it takes an event.
+Standing = BookState | Folding
 
 #: The fields that hold an id, for the types that have one; none may be blank.
 _IDS: Mapping[type[e.Event], str] = {
@@ -46,7 +50,7 @@ _IDS: Mapping[type[e.Event], str] = {
 }
 
 
-def admit(state: BookState, event: e.Event, unit: str | None = None) -> None:
+def admit(state: Standing, event: e.Event, unit: str | None = None) -> None:
     """Return quietly when the book at ``state`` takes ``event`` (with ``unit`` in its envelope).
 
     Raises a subclass of ``Refused`` that says why not; nothing is written then.
@@ -75,7 +79,7 @@ def _check_id(event: e.Event) -> None:
         raise Refused(f"{event.type}: {field} is blank; {_UNCHANGED}; give it an id")
 
 
-def _check_unit(state: BookState, event: e.Event, unit: str | None) -> None:
+def _check_unit(state: Standing, event: e.Event, unit: str | None) -> None:
     if isinstance(event, e.UnitAdded):
         return
     own = event.__dict__.get("unit")  # asking a model for what it has not is slow
@@ -87,22 +91,22 @@ def _check_unit(state: BookState, event: e.Event, unit: str | None) -> None:
 # --- one rule a type -----------------------------------------------------------------------------
 
 
-def _loop_opened(state: BookState, _event: e.Event) -> None:
+def _loop_opened(state: Standing, _event: e.Event) -> None:
     if state.life.opened:
         raise AlreadyUsed(f"this loop was opened at {state.life.opened}; {_UNCHANGED}; start another loop")
 
 
-def _needs_a_loop(state: BookState, _event: e.Event) -> None:
+def _needs_a_loop(state: Standing, _event: e.Event) -> None:
     if not state.life.opened:
         raise Refused(f"no loop is open in this book; {_UNCHANGED}; start a loop first")
 
 
-def _loop_reopened(state: BookState, _event: e.Event) -> None:
+def _loop_reopened(state: Standing, _event: e.Event) -> None:
     if state.life.outcome is None:
         raise Refused(f"the loop is not closed; {_UNCHANGED}; go on with it as it is")
 
 
-def _todo_opened(state: BookState, event: e.Event) -> None:
+def _todo_opened(state: Standing, event: e.Event) -> None:
     assert isinstance(event, e.TodoOpened)
     if event.todo in state.todos:
         raise AlreadyUsed(f"todo {event.todo!r} is open already; {_UNCHANGED}; use another id")
@@ -110,7 +114,7 @@ def _todo_opened(state: BookState, event: e.Event) -> None:
         _check_followup(event.followup)
 
 
-def _followup_set(state: BookState, event: e.Event) -> None:
+def _followup_set(state: Standing, event: e.Event) -> None:
     assert isinstance(event, e.TodoFollowupSet)
     _check_followup(event.followup)
     _todo_open(state, event)
@@ -124,7 +128,7 @@ def _check_followup(value: e.FollowUp) -> None:
         )
 
 
-def _todo_open(state: BookState, event: e.Event) -> None:
+def _todo_open(state: Standing, event: e.Event) -> None:
     assert isinstance(event, e.TodoFollowupSet | e.TodoCompleted | e.TodoDropped)
     if event.todo not in state.todos:
         raise UnknownTodo(
@@ -133,13 +137,13 @@ def _todo_open(state: BookState, event: e.Event) -> None:
         )
 
 
-def _unit_added(state: BookState, event: e.Event) -> None:
+def _unit_added(state: Standing, event: e.Event) -> None:
     assert isinstance(event, e.UnitAdded)
     if event.unit in state.units:
         raise AlreadyUsed(f"unit {event.unit!r} was added already; {_UNCHANGED}; use another id")
 
 
-def _unit_going_on(state: BookState, event: e.Event) -> None:
+def _unit_going_on(state: Standing, event: e.Event) -> None:
     assert isinstance(event, e.UnitStarted | e.UnitDone | e.UnitDropped)
     unit = state.units[event.unit]
     if unit.ended:
@@ -149,7 +153,7 @@ def _unit_going_on(state: BookState, event: e.Event) -> None:
         )
 
 
-def _review(_state: BookState, event: e.Event) -> None:
+def _review(_state: Standing, event: e.Event) -> None:
     assert isinstance(event, e.Review)
     ids = [finding.id for finding in event.findings]
     if not all(name.strip() for name in ids):
@@ -158,7 +162,7 @@ def _review(_state: BookState, event: e.Event) -> None:
         raise AlreadyUsed(f"finding {twice[0]!r} is in this review twice; {_UNCHANGED}; use another id")
 
 
-_RULES: Mapping[type[e.Event], Callable[[BookState, e.Event], None]] = {
+_RULES: Mapping[type[e.Event], Callable[[Standing, e.Event], None]] = {
     e.LoopOpened: _loop_opened,
     e.CloseDeclared: _needs_a_loop,
     e.LoopClosed: _needs_a_loop,

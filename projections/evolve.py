@@ -94,7 +94,7 @@ def _loop_opened(now: Folding, entry: Entry, event: e.LoopOpened) -> None:
         session=entry.session,
     )
     plan = phases.plan_of(now.life.definition)
-    now.machine = Machine(phases.begun(now.machine.work(), plan, tier, seq))
+    now.work = Machine(phases.begun(now.work.work(), plan, tier, seq))
     now.units = {
         name: unit._replace(work=phases.begun(unit.work, plan, tier, seq)) for name, unit in now.units.items()
     }
@@ -150,7 +150,7 @@ def _with_evidence(now: Folding, entry: Entry, event: e.Event, unit: str | None)
     """The whole book's machine takes every piece of evidence, a unit's its own; the subject hears of it."""
     seq, several = entry.originator_version, now.units_added > 1
     plan, tier = phases.plan_of(now.life.definition), now.life.review_tier
-    phases.turn(now.machine, entry, None if several else plan, tier)
+    phases.turn(now.work, entry, None if several else plan, tier)
     if unit is None or unit not in now.units:
         now.loop = _heard_of(now.loop, event, seq, None)
         return
@@ -204,7 +204,7 @@ def _unit_added(now: Folding, entry: Entry, event: e.UnitAdded) -> None:
     now.units = units.added(now.units, event, seq, phases.begun(Work(), plan, tier, seq))
     if before == 1 and now.units_added == 2:
         now.units = units.first_takes_over(now.units, now.loop)
-        now.machine.since = seq
+        now.work.since = seq
 
 
 def _unit_started(now: Folding, entry: Entry, event: e.UnitStarted) -> None:
@@ -246,7 +246,7 @@ def _prompted(now: Folding, entry: Entry, event: e.Prompted) -> None:
 
 
 def _run_settled(now: Folding, entry: Entry, event: e.RunSettled) -> None:
-    last, machine = now.runs.last, now.machine
+    last, machine = now.runs.last, now.work
     changed = machine.last["change"] > (last.seq if last else 0)
     machine.checks = verification.settled(machine.checks, event, changed_in_run=changed)
     now.children = children.observed(now.children, event.observed, entry.at)

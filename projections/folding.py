@@ -55,13 +55,13 @@ class Folding:
     """A state under way: what ``BookState`` is made of, by the names there. For one thread."""
 
     __slots__ = (
-        "children", "life", "loop", "machine", "notes", "runs", "spent", "todos", "units", "units_added",
-        "version",
+        "children", "life", "loop", "notes", "runs", "spent", "todos", "units", "units_added", "version",
+        "work",
     )  # fmt: skip
 
     version: int
     life: Life
-    machine: Machine
+    work: Machine
     loop: Subject
     units: Mapping[str, Unit]
     units_added: int
@@ -76,11 +76,11 @@ class Folding:
             self.version, self.life, work, self.loop, self.units, self.units_added, self.todos,
             self.children, self.notes, self.runs, self.spent,
         ) = state  # fmt: skip
-        self.machine = Machine(work)
+        self.work = Machine(work)
 
     def state(self) -> BookState:
         """What it has come to."""
         return BookState(
-            self.version, self.life, self.machine.work(), self.loop, self.units, self.units_added, self.todos,
+            self.version, self.life, self.work.work(), self.loop, self.units, self.units_added, self.todos,
             self.children, self.notes, self.runs, self.spent,
         )  # fmt: skip

@@ -26,6 +26,7 @@ from loopbook.entry import (
     holds,
     sum_in,
     utc,
+    written,
 )
 from loopbook.errors import DamagedEntry, InvalidEvent
 from loopbook.events import (
@@ -208,6 +209,7 @@ def test_writing_and_reading_at_once_is_writing_and_then_reading(entry: Entry) -
         state = encode(entry)
         return state, read(entry, state)
 
+    assert outcome(lambda: encode_and_read(entry, written(entry.event))) == outcome(one_after_the_other)
     assert outcome(lambda: encode_and_read(entry)) == outcome(one_after_the_other)
 
 

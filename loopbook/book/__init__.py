@@ -4,7 +4,8 @@
 ``hygiene`` is what every text goes through on its way in.
 """
 
-from loopbook.book.core import Book, Tell, look_at
+from loopbook.book.attempt import look_at
+from loopbook.book.core import Book, Tell
 from loopbook.book.streams import CATALOGUE, is_name, loop_stream, reservation, session_stream
 
 __all__ = ["CATALOGUE", "Book", "Tell", "is_name", "look_at", "loop_stream", "reservation", "session_stream"]

@@ -14,26 +14,23 @@ No read is needed where nobody else writes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
-from loopbook.book.folding import Place, following, with_snapshot
+from loopbook.book.attempt import Attempt, Ready, once, ready
+from loopbook.book.folding import Place, with_snapshot
 from loopbook.book.hygiene import Hygiene
 from loopbook.book.lineage import DEEPEST, lineage, used_before
 from loopbook.book.reading import Reader
-from loopbook.book.streams import CATALOGUE, What, begins, catalogued, reservation, reserves
-from loopbook.entry import Draft, Entry, damaged, encode_and_read, encode_reserved, shares_unit, sum_in, utc
-from loopbook.errors import AlreadyUsed, CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
-from loopbook.events import BY_TYPE, Event, Forked
+from loopbook.book.streams import CATALOGUE, catalogued, reservation
+from loopbook.entry import Draft, Entry, damaged, sum_in, utc
+from loopbook.errors import CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
+from loopbook.events import Forked
 from loopbook.evidence.redaction import Redactor
-from loopbook.projections.admission import admit
 from loopbook.store import Row, Stand
-
-_TYPE_WORD = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 
 #: Told of a draft that could not be taken, so that the others may go on.
 Tell = Callable[[Draft, Refused | InvalidEvent], None]
@@ -43,7 +40,7 @@ class _Asked(NamedTuple):
     """What a caller wants saved. ``used`` are reservations found taken since the first attempt."""
 
     stream: str
-    drafts: tuple[Draft, ...]
+    drafts: tuple[Ready, ...]
     session: str
     also: Sequence[tuple[str, Draft]] = ()
     after: int | None = None
@@ -51,17 +48,12 @@ class _Asked(NamedTuple):
     used: frozenset[str] = frozenset()
 
 
-class _Attempt:
-    """One attempt: its entries, the place they lead to, all rows, and the keys that these reserve."""
+class _Tried(NamedTuple):
+    """What an attempt came to: it, all rows to be saved, and the drafts that it could not take."""
 
-    __slots__ = ("entries", "keys", "place", "refused", "rows")
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.entries: list[Entry] = []
-        self.rows: list[Row] = []
-        self.keys: dict[str, What] = {}
-        self.refused: list[tuple[Draft, Refused | InvalidEvent]] = []
+    attempt: Attempt
+    rows: Sequence[Row]
+    refused: Sequence[tuple[Draft, Refused | InvalidEvent]]
 
 
 class Book(Reader):
@@ -111,8 +103,8 @@ class Book(Reader):
         Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent``, and
         ``NoSuchLoop`` where nothing stands at that version any more: the loop was forgotten.
         """
-        self._look_over(drafts)
-        return self._save(_Asked(stream, drafts, session, also, after=after))
+        clean = self._hygiene.drafts(drafts)
+        return self._save(_Asked(stream, ready(stream, clean), session, also, after=after))
 
     def record(
         self,
@@ -128,10 +120,11 @@ class Book(Reader):
         for the first draft that cannot be taken, unless ``tell`` is there to be told of each:
         then the others go on. ``NoSuchLoop`` for a loop that is not there, or not any more.
         """
-        if len(drafts) > 1:  # many are asked about at once; one is simply tried
-            self._look_over(drafts)
-            drafts = self._unseen(stream, drafts)
-        return self._save(_Asked(stream, drafts, session, also, tell=tell))
+        clean = self._hygiene.drafts(drafts)
+        if len(clean) > 1:  # many are asked about at once; one is simply tried
+            taken = self._taken(stream, {once(stream, draft) for draft in clean})
+            clean = tuple(draft for draft in clean if once(stream, draft) not in taken)
+        return self._save(_Asked(stream, ready(stream, clean), session, also, tell=tell))
 
     def fork(
         self,
@@ -150,13 +143,13 @@ class Book(Reader):
         """
         while True:
             place = self._parting(parent, version)
-            forked = Forked(from_=place.forebears[0].stream, version=version)
-            attempt = self._attempt(_Asked(stream, (Draft(forked),), session, also), place)
-            for _, refusal in attempt.refused:
+            forked = Draft(Forked(from_=place.forebears[0].stream, version=version))
+            tried = self._attempt(_Asked(stream, ready(stream, (forked,)), session, also), place)
+            for _, refusal in tried.refused:
                 raise refusal
-            if self._insert(attempt.rows):
-                self._keep(stream, with_snapshot(self._records, stream, attempt.place))
-                return attempt.entries[0]
+            if self._insert(tried.rows):
+                self._keep(stream, with_snapshot(self._records, stream, tried.attempt.place()))
+                return tried.attempt.entries[0]
             if self.head(stream)[0]:
                 raise Stale(stream, 0)
 
@@ -200,20 +193,20 @@ class Book(Reader):
         """Attempt until the outcome is sure: each turn either ends or knows more than the one before."""
         place = self._start(asked)
         while True:
-            attempt = self._attempt(asked, place)
-            if attempt.refused and not (attempt.entries and asked.tell):
+            attempt, rows, refused = tried = self._attempt(asked, place)
+            if refused and not (attempt.entries and asked.tell):
                 # Refused on the state at ``place``, which need not be the newest.
                 newer = self._newer(asked, place)
-                unseen = self._unseen(asked.stream, asked.drafts)
+                unseen = self._unseen(asked)
                 if newer is place and len(unseen) == len(asked.drafts):
-                    return _refuse(asked, attempt)
+                    return _refuse(asked, tried)
                 asked, place = asked._replace(drafts=unseen), newer
             elif used := used_before(self._records.rows, place.forebears, asked.stream, attempt.keys):
-                asked = self._without(asked, used)
-            elif not attempt.rows or self._insert(attempt.rows):
-                if attempt.rows:
-                    self._keep(asked.stream, attempt.place)
-                for draft, refusal in attempt.refused:
+                asked = _without(asked, used)
+            elif not rows or self._insert(rows):
+                if rows:
+                    self._keep(asked.stream, attempt.place())
+                for draft, refusal in refused:
                     cast("Tell", asked.tell)(draft, refusal)
                 return tuple(attempt.entries)
             else:
@@ -242,84 +235,36 @@ class Book(Reader):
             raise Stale(asked.stream, asked.after)
         return newer
 
-    def _after_conflict(self, asked: _Asked, attempt: _Attempt, place: Place) -> tuple[_Asked, Place]:
+    def _after_conflict(self, asked: _Asked, attempt: Attempt, place: Place) -> tuple[_Asked, Place]:
         """Why the store refused a save, and what to attempt next."""
         newer = self._newer(asked, place)
-        without = self._without(asked, self._store().rows.taken(attempt.keys))
+        without = _without(asked, self._store().rows.taken(attempt.keys))
         if newer is place and len(without.drafts) == len(asked.drafts):
             # Nothing new in the stream: an id was used by what the state need not remember any more,
             # or only another stream (the catalogue) has grown, and the next attempt reads its head.
             return without, newer
         return asked._replace(drafts=without.drafts), newer
 
-    def _without(self, asked: _Asked, taken: Set[str]) -> _Asked:
-        """What is left to save once these keys are known to be taken."""
-        unseen = tuple(draft for draft in asked.drafts if self._once(asked.stream, draft) not in taken)
-        return asked._replace(drafts=unseen, used=asked.used | taken)
-
-    def _attempt(self, asked: _Asked, place: Place) -> _Attempt:
+    def _attempt(self, asked: _Asked, place: Place) -> _Tried:
         _look_for_sum(place, asked.stream)
-        attempt = _Attempt(place)
-        others = list(asked.also)
-        now = self._clock()
-        for draft in asked.drafts:
-            if self._once(asked.stream, draft) in attempt.keys:
+        now, session = self._clock(), self._hygiene.text(asked.session)
+        attempt = Attempt(asked.stream, place, session, now, asked.used)
+        others, refused = list(asked.also), list[tuple[Draft, Refused | InvalidEvent]]()
+        for one in asked.drafts:
+            if one.once in attempt.keys:
                 continue  # the same thing twice within one call
             try:
-                entry, row = self._enter(asked, attempt.place, draft, now)
-                keys = self._keys(asked, attempt, entry)
+                entry = attempt.enter(one)
             except (Refused, InvalidEvent) as refusal:
-                attempt.refused.append((draft, refusal))
+                refused.append((one.draft, refusal))
                 if asked.tell:
                     continue
-                return attempt
-            attempt.rows.append(row)
-            attempt.rows += (
-                Row(name, 1, "reserved", encode_reserved(entry, name, what)) for name, what in keys.items()
-            )
-            attempt.keys |= keys
-            attempt.entries.append(entry)
-            attempt.place = following(attempt.place, entry)
-            if (said := catalogued(asked.stream, entry.event, attempt.place.state)) is not None:
+                return _Tried(attempt, (), refused)
+            if (said := catalogued(asked.stream, entry.event, attempt.state)) is not None:
                 others.append((CATALOGUE, Draft(said, at=entry.at, session=entry.session)))
         if attempt.entries:
-            attempt.rows += self._others(others, asked.session, now)
-        return attempt
-
-    def _enter(self, asked: _Asked, place: Place, draft: Draft, now: datetime) -> tuple[Entry, Row]:
-        """Admit a draft, and give the entry as it will be read, with its row."""
-        clean = self._hygiene
-        event = clean.model(draft.event)
-        unit = _unit(event, draft.unit)
-        entry = Entry(
-            asked.stream,
-            place.version + 1,
-            event,
-            utc(draft.at or now),
-            clean.text(asked.session if draft.session is None else draft.session),
-            unit and clean.text(unit),
-            draft.host_ref and clean.text(draft.host_ref),
-            draft.line,
-            place.sum,
-        )
-        look_at(place, entry)
-        try:
-            state, read = encode_and_read(entry)
-            return read, Row(asked.stream, place.version + 1, event.type, state)
-        except DamagedEntry as wrong:
-            raise InvalidEvent(f"{event.type} could not be read back ({wrong})") from None
-
-    def _keys(self, asked: _Asked, attempt: _Attempt, entry: Entry) -> dict[str, What]:
-        keys: dict[str, What] = {}
-        for what, key in reserves(attempt.place.state, entry):
-            name = reservation(asked.stream, what, key)
-            if name in attempt.keys or name in asked.used or name in keys:
-                raise AlreadyUsed(
-                    f"the {what} id {key[:80]!r} was used in this book before; nothing was written;"
-                    " take a new id"
-                )
-            keys[name] = what
-        return keys
+            attempt.rows += self._others(others, session, now)
+        return _Tried(attempt, attempt.rows, refused)
 
     def _others(self, others: Iterable[tuple[str, Draft]], session: str, now: datetime) -> Iterator[Row]:
         """The rows for other streams, each after its stream's newest."""
@@ -347,23 +292,12 @@ class Book(Reader):
             return False
         return True
 
-    def _once(self, stream: str, draft: Draft) -> str:
-        """The name of a draft's host_ref reservation, "" where it has none."""
-        if draft.host_ref is None:
-            return ""
-        return reservation(stream, "host_ref", self._hygiene.text(draft.host_ref))
-
-    def _look_over(self, drafts: tuple[Draft, ...]) -> None:
-        refs = [draft.host_ref for draft in drafts if draft.host_ref is not None]
-        self._hygiene.look_over([draft.event for draft in drafts], refs)
-
-    def _unseen(self, stream: str, drafts: tuple[Draft, ...]) -> tuple[Draft, ...]:
-        names = {name for draft in drafts if (name := self._once(stream, draft))}
-        taken = self._taken(stream, names)
-        return tuple(draft for draft in drafts if self._once(stream, draft) not in taken)
+    def _unseen(self, asked: _Asked) -> tuple[Ready, ...]:
+        return _without(asked, self._taken(asked.stream, {one.once for one in asked.drafts})).drafts
 
     def _taken(self, stream: str, names: Collection[str]) -> set[str]:
         """Which of these reservations of a stream are there, its own and those from before its fork."""
+        names = {name for name in names if name}
         if not names:
             return set()
         place = self._known(stream) or self.place(stream)
@@ -371,29 +305,19 @@ class Book(Reader):
         return rows.taken(names) | used_before(rows, place.forebears, stream, names)
 
 
-def _refuse(asked: _Asked, attempt: _Attempt) -> tuple[Entry, ...]:
+def _without(asked: _Asked, taken: Set[str]) -> _Asked:
+    """What is left to save once these keys are known to be taken."""
+    unseen = tuple(one for one in asked.drafts if one.once not in taken)
+    return asked._replace(drafts=unseen, used=asked.used | taken)
+
+
+def _refuse(asked: _Asked, tried: _Tried) -> tuple[Entry, ...]:
     """What becomes of a save of which nothing can be taken."""
-    for draft, refusal in attempt.refused:
+    for draft, refusal in tried.refused:
         if asked.tell is None:
             raise refusal
         asked.tell(draft, refusal)
     return ()
-
-
-def look_at(place: Place, entry: Entry) -> None:
-    """Whether a book takes an entry at a place: what appending asks, and whoever brings entries in.
-
-    Raises ``Refused`` or ``InvalidEvent``, and ``NoSuchLoop`` where a loop would begin with it that
-    was neither opened nor forked.
-    """
-    event = entry.event
-    if not place.version and not begins(entry.stream, event):
-        raise NoSuchLoop(f"no {entry.stream} is there; nothing was written; see: loopbook loop list")
-    if type(event) is not BY_TYPE.get(event.type) and not _TYPE_WORD.fullmatch(event.type):
-        raise InvalidEvent(f"{event.type[:80]!r} cannot be an event's type", ("type",))
-    if isinstance(event, Forked) and not _begins(event, place):
-        raise Refused("forked begins a fork and stands nowhere else; the book is unchanged; use fork")
-    admit(place.state, event, entry.unit)
 
 
 def _look_for_sum(place: Place, stream: str) -> None:
@@ -402,17 +326,3 @@ def _look_for_sum(place: Place, stream: str) -> None:
         parent = place.forebears[0] if place.forebears else None
         where = parent.stream if parent and parent.version == place.version else stream
         raise damaged(where, place.version, "it does not end with its sum")
-
-
-def _begins(event: Forked, place: Place) -> bool:
-    """Whether an event is the first of the fork that a place stands for."""
-    parent = place.forebears[0] if place.forebears else None
-    return parent is not None and parent[:2] == (event.from_, event.version) == (event.from_, place.version)
-
-
-def _unit(event: Event, unit: str | None) -> str | None:
-    """The unit that event and envelope share."""
-    own: str | None = getattr(event, "unit", None) if shares_unit(type(event)) else None
-    if own is not None and unit is not None and own != unit:
-        raise InvalidEvent(f"{event.type} names unit {own!r} and the entry unit {unit!r}", ("unit",))
-    return unit if own is None else own

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
+from loopbook.entry import Draft
 from loopbook.evidence.redaction import Redactor
 from loopbook.evidence.text import clean
 
@@ -47,12 +48,21 @@ class Hygiene:
             self._remember(text, known)
         return text if known == text else known
 
-    def look_over(self, models: Iterable[BaseModel], texts: Iterable[str]) -> None:
-        """Get to know the short texts of a whole batch at once; nothing else comes of it."""
-        unknown = [text for text in texts if text not in self._known]
-        for model in models:
-            self._holds_only_texts(model, unknown)
-        self._all_clear([text for text in unknown if len(text) <= SHORT])
+    def drafts(self, drafts: Iterable[Draft]) -> tuple[Draft, ...]:
+        """The drafts with every text in them cleaned; the same objects where there is nothing to hide.
+
+        A whole batch is asked about at once. What is asked about alone is what holds JSON, where a
+        name may tell of a secret, and all of a batch that has something to hide.
+        """
+        unknown: list[str] = []
+        asked = [(draft, self._are_texts(draft, unknown)) for draft in drafts]
+        clear = self._all_clear(unknown)
+        return tuple(draft if clear and texts else self._draft(draft) for draft, texts in asked)
+
+    def _draft(self, draft: Draft) -> Draft:
+        event, unit, host_ref, line, at, session = draft
+        unit, host_ref, session = (text and self.text(text) for text in (unit, host_ref, session))
+        return Draft(self.model(event), unit, host_ref, line, at, session)
 
     def model(self, model: Model) -> Model:
         """The model with every text in it cleaned, those of unknown fields by their names too."""

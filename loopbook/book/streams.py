@@ -28,7 +28,7 @@ from loopbook.events import (
     TodoOpened,
     UnitAdded,
 )
-from loopbook.projections import EMPTY, BookState
+from loopbook.projections import EMPTY, BookState, Folding
 
 CATALOGUE = "catalogue"
 
@@ -101,7 +101,7 @@ def begins(stream: str, event: Event) -> bool:
     return not stream.startswith("loop:") or isinstance(event, LoopOpened | Forked)
 
 
-def reserves(before: BookState, entry: Entry) -> Iterator[tuple[What, str]]:
+def reserves(before: BookState | Folding, entry: Entry) -> Iterator[tuple[What, str]]:
     """What an entry uses for the first and only time, given the state before it.
 
     A finding that stands open may be named again by its reviewer, and that is no second use.
@@ -120,7 +120,7 @@ def reserves(before: BookState, entry: Entry) -> Iterator[tuple[What, str]]:
                     yield "finding", finding.id
 
 
-def catalogued(stream: str, event: Event, state: BookState = EMPTY) -> Catalogued | None:
+def catalogued(stream: str, event: Event, state: BookState | Folding = EMPTY) -> Catalogued | None:
     """What the catalogue must say of an event in a loop's stream, so that listing reads no loop.
 
     ``state`` is that after the event: what a fork is of, its parent says.

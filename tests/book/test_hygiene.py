@@ -93,10 +93,10 @@ def test_texts_side_by_side_are_cleaned_as_each_is_alone(texts: list[str]) -> No
 
 
 @given(st.lists(_TEXTS, min_size=1, max_size=5))
-def test_a_batch_looked_over_is_cleaned_as_one_that_is_not(texts: list[str]) -> None:
-    events = [Task(text=text) for text in texts]
-    hygiene = Hygiene(Redactor(["correct horse"]))
-    hygiene.look_over(events, texts)
-    fresh = Hygiene(Redactor(["correct horse"]))
-    assert [hygiene.model(event) for event in events] == [fresh.model(event) for event in events]
-    assert [hygiene.text(text) for text in texts] == [fresh.text(text) for text in texts]
+def test_a_batch_is_cleaned_as_each_draft_is_alone(texts: list[str]) -> None:
+    whole, alone = Hygiene(Redactor(["correct horse"])), Hygiene(Redactor(["correct horse"]))
+    drafts = [Draft(Task(text=text), host_ref=text, session=text) for text in texts]
+    assert whole.drafts(drafts) == tuple(
+        Draft(alone.model(draft.event), host_ref=alone.text(text), session=alone.text(text))
+        for draft, text in zip(drafts, texts, strict=True)
+    )
