@@ -334,6 +334,7 @@ def _still_open(one: Recorded) -> str:
     """What a close that nobody had a concern about still lacked."""
     missing = position(one.before).missing
     last = one.entries[-1].event
-    if not (isinstance(one.said, Judged) and one.said.sort == "close" and isinstance(last, PassedOver)):
+    agrees = isinstance(last, PassedOver) and last.reason == "agrees"
+    if not (agrees and isinstance(one.said, Judged) and one.said.sort == "close"):
         return ""
     return f"; the loop stays open: {', '.join(missing)}" if missing else ""

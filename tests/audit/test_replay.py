@@ -24,8 +24,8 @@ from loopbook.projections import children
 from loopbook.run import Call, ChildState, Observed
 from loopbook.settlement import case, deliver
 from tests.flows import CONTENT, NOON, Table
+from tests.plain import Plain
 from tests.projections import strategies as pool
-from tests.test_settlement import Plain
 
 OTHER = {**CONTENT, "move": "back", "quality": 0}
 
@@ -311,7 +311,8 @@ def test_who_is_not_here_is_not_checked() -> None:
 
 
 def test_what_was_put_off_or_only_observed_comes_out_the_same() -> None:
-    for gate, said in (("later", {"ok": 0.5}), ("observe", {"ok": 0.5}), ("observe", Failure("timeout"))):
+    answered: dict[str, object] = {"ok": 0.5}
+    for gate, said in (("later", answered), ("observe", answered), ("observe", Failure("timeout"))):
         table = Table()
         (later,) = table.settle(advisors=(Plain("p", gate),)).later
         table.drive(deliver(table.state, later), said)
