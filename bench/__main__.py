@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from bench import contention, reading, starting, writing
+from bench import contention, reading, settling, starting, writing
 from bench.machine import described
 from bench.timing import FULL, QUICK, Row, Sizes
 from tests.postgres import Postgres
@@ -40,6 +40,7 @@ def _parts(folder: Path, sizes: Sizes, session: Path) -> Mapping[str, Callable[[
     return {
         "writing": lambda: writing.rows(folder, sizes),
         "reading": lambda: reading.rows(folder, sizes),
+        "settling": lambda: settling.rows(folder, sizes),
         "starting": lambda: starting.rows(folder, sizes, session),
         "sqlite": lambda: contention.rows("SQLite", f"sqlite:///{folder}/contended.db", sizes),
         "postgres": lambda: _postgres(sizes),
@@ -55,7 +56,9 @@ def main() -> None:
     """Measure and print, each row as it is known."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="little of everything: does it run at all?")
-    parser.add_argument("--only", choices=["writing", "reading", "starting", "sqlite", "postgres"])
+    parser.add_argument(
+        "--only", choices=["writing", "reading", "settling", "starting", "sqlite", "postgres"]
+    )
     parser.add_argument(
         "--session", type=Path, default=starting.largest_session(), help="session file to audit"
     )

@@ -17,6 +17,8 @@ ROWS = [
     "weight of the state",
     "from its snapshot",
     "catch up 10 events",
+    "settle a run, nobody asked",
+    "replay ",
     "import loopbook;",
     "loopbook --help",
     "loopbook loop record",

@@ -14,7 +14,7 @@ from loopbook.loop import Books
 from tests.cli.conftest import Cli
 from tests.flows import CONTENT
 
-SAYS = 'says "next: reproduce (no failing check reproduces it) go back before reproduce: the work may not support'
+SAYS = 'says "next: reproduce (no failing check reproduces it) go back before reproduce: the work may not'
 SUM = "loop:fix-1: 7 entries, 2 decisions, 1 notice; decided again: "
 
 
@@ -31,7 +31,7 @@ def told(loop: Cli) -> Cli:
 
 def test_decisions_are_printed_in_order_with_where_the_work_stood(told: Cli) -> None:
     assert told.ok("replay", "fix-1").splitlines() == [
-        f'    4  second-thought, run r1, open > reproduce: {SAYS} the work so far"',
+        f'    4  second-thought, run r1, open > reproduce: {SAYS} support the work so far"',
         "    7  second-thought, run r2, open > reproduce: passed over: nothing-new",
         "loop:fix-1: 7 entries, 2 decisions, 1 notice; next: reproduce (no failing check reproduces it)",
     ]
@@ -54,7 +54,7 @@ def test_a_difference_is_shown_with_both_sides_and_the_code_is_1(
     assert ran.out.splitlines() == [
         "loop:fix-1 entry 4, run r1:",
         "  again     it comes out otherwise",
-        f'            recorded: {SAYS} the work so far"',
+        f'            recorded: {SAYS} support the work so far"',
         '            again:    says "next: reproduce (no failing check reproduces it) turn round"',
         f"{SUM}1 otherwise (the first is above), 1 the same",
     ]
