@@ -20,7 +20,7 @@ from loopbook.projections import EMPTY
 from loopbook.projections.state import TEXT_CHARS
 from loopbook.run import PROMPT_CHARS
 from loopbook.upkeep.chains import Fork, whence
-from loopbook.upkeep.findings import DERIVE, Finding
+from loopbook.upkeep.findings import DERIVE, FORGET, RESCUE, Finding
 
 _DIGEST = 1 << 128
 #: Loops named in one note.
@@ -114,9 +114,9 @@ class Derived:
             what, remedy = f"what it says of the loop {loop} is not what its book does", DERIVE
             if not told:
                 what = f"it lists the loop {loop}, whose book is not there"
-                remedy = (
-                    f"loopbook store forget {loop} --yes; then import the loop, if there is an export of it"
-                )
+                remedy = FORGET.format(loop)
+            if not told and any(fork.parent == f"loop:{loop}" for fork in forks.values()):
+                remedy = RESCUE
             self.findings.append(Finding(CATALOGUE, None, what, remedy))
 
     def _of_parent(self, event: Catalogued, forks: Mapping[str, Fork]) -> Catalogued:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 RESCUE = "make a new store: import an older export into it, if there is one, and then an export of this store"
 #: For what follows from the entries, which an import writes anew.
 DERIVE = "make a new store: import an export of this store into it"
+#: For a loop of which nothing is left.
+FORGET = "loopbook store forget {} --yes; then import the loop, if there is an export of it"
 #: For snapshots.
 VACUUM = "it is left unused; remove it with: loopbook store vacuum"
 

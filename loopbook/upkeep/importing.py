@@ -20,12 +20,13 @@ from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 from loopbook.book import CATALOGUE, Book, look_at, reservation
+from loopbook.book.folding import Place
 from loopbook.book.lineage import DEEPEST, used_before
-from loopbook.book.reading import Place, following
 from loopbook.book.streams import What, catalogued, reserves
 from loopbook.entry import Entry, decode, encode_reserved, sum_in
 from loopbook.errors import DamagedEntry, InvalidEvent, NoSuchLoop, Refused
 from loopbook.events import Catalogued, Scrubbed
+from loopbook.projections import Folding, take
 from loopbook.store import IntegrityError, Row, Stand
 from loopbook.upkeep.rows import row_at, rows_of
 from loopbook.upkeep.transfer import NotALine, row_of
@@ -179,14 +180,15 @@ class _Bringing:
         """Each row, its reservations behind it, and at the end what the catalogue must say."""
         said: list[tuple[Entry, Catalogued]] = []
         used = _Used(self._book, place.forebears, self._part.stream)
+        here = _Here(Folding(place.state), place.forebears)
         for number, row in self._rows_after(place.version):
             yield row
             entry = decode(*row)
-            for what, name, _ in _keys(number, place, entry):
+            for what, name, _ in _keys(number, here, entry):
                 used.note(number, name)
                 yield Row(name, 1, "reserved", encode_reserved(entry, name, what))
-            place = following(place, entry)
-            if (event := catalogued(entry.stream, entry.event, place.state)) is not None:
+            take(here.state, entry)
+            if (event := catalogued(entry.stream, entry.event, here.state)) is not None:
                 said.append((entry, event))
         used.look()
         version, digest = catalogue
@@ -200,13 +202,14 @@ class _Bringing:
     def _look_at_keys(self, place: Place) -> None:
         """Refuse the stream by the key that stands in the way, if one does."""
         lines: dict[str, tuple[int, str]] = {}
+        here = _Here(Folding(place.state), place.forebears)
         for number, row in self._rows_after(place.version):
             entry = decode(*row)
-            for what, name, key in _keys(number, place, entry):
+            for what, name, key in _keys(number, here, entry):
                 if name in lines:
                     raise _Refused(number, f"seq {entry.seq} uses the {what} {key[:80]!r} a second time")
                 lines[name] = number, f"seq {entry.seq} uses the {what} {key[:80]!r}"
-            place = following(place, entry)
+            take(here.state, entry)
         names = [*lines]
         for start in range(0, len(names), ASKED):
             for name in self._store.taken(names[start : start + ASKED]):
@@ -214,15 +217,27 @@ class _Bringing:
                 raise _Refused(number, f"{use}, which the store has reserved; see: loopbook store fsck")
 
 
-def _keys(number: int, place: Place, entry: Entry) -> Iterator[tuple[What, str, str]]:
+class _Here(NamedTuple):
+    """Where the next entry stands."""
+
+    state: Folding
+    forebears: tuple[Stand, ...]
+
+    @property
+    def version(self) -> int:
+        """The version before it."""
+        return self.state.version
+
+
+def _keys(number: int, here: _Here, entry: Entry) -> Iterator[tuple[What, str, str]]:
     """What an entry reserves, once it is one that appending would take: what, its name, its key."""
     try:
         if not isinstance(entry.event, Scrubbed):  # which upkeep appends, to a closed loop too
-            look_at(place, entry)
+            look_at(here, entry)
     except (Refused, InvalidEvent, NoSuchLoop) as wrong:
         refusal = str(wrong).partition(";")[0]
         raise _Refused(number, f"seq {entry.seq} could not have been appended: {refusal}") from None
-    for what, key in reserves(place.state, entry):
+    for what, key in reserves(here.state, entry):
         yield what, reservation(entry.stream, what, key), key
 
 

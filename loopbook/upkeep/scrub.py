@@ -28,7 +28,7 @@ from loopbook.book.streams import catalogued
 from loopbook.entry import Entry, decode
 from loopbook.errors import CannotScrub, Refused, StoreUnavailable
 from loopbook.events import Catalogued, Forked, LoopOpened
-from loopbook.projections import EMPTY, BookState, Folding, take
+from loopbook.projections import EMPTY, Folding, take
 from loopbook.projections.admission import admit
 from loopbook.store import IntegrityError, Recorder, Row
 from loopbook.upkeep.family import all_forks, forks_of, streams
@@ -230,7 +230,7 @@ class _Work:
             take(old, entry)
             take(new, other)
             if entry.stream == stream and isinstance(other.event, LoopOpened | Forked):
-                opened = catalogued(stream, other.event, new.state())
+                opened = catalogued(stream, other.event, new)
         if not self._asked.force and not self._taking.is_alike(old.state(), new.state()):
             raise CannotScrub(
                 f"{stream} would mean something else: a text to be taken out also says which check it is;"
@@ -240,7 +240,7 @@ class _Work:
 
     def _look_at(self, old: Folding, entry: Entry, new: Folding, other: Entry) -> None:
         """Refuse ids that would not fit each other any more: a text that is taken out of one place alone."""
-        if _admits(old.state(), entry) and not _admits(new.state(), other):
+        if _admits(old, entry) and not _admits(new, other):
             raise CannotScrub(
                 f"{entry.stream} seq {entry.seq} names an id that holds the text, and then would name none;"
                 " nothing was written; take it out of the whole book, without --seq"
@@ -286,7 +286,7 @@ def _all(store: Recorder) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*begun, *after, *names]))
 
 
-def _admits(state: BookState, entry: Entry) -> bool:
+def _admits(state: Folding, entry: Entry) -> bool:
     try:
         admit(state, entry.event, entry.unit)
     except Refused:

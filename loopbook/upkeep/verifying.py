@@ -245,5 +245,7 @@ def _cannot_begin(part: Part) -> str:
     if part.parent is not None and not is_name(part.parent):
         return "it is a fork of what no loop, session or guard can be named"
     if part.first != 1 and part.parent is None:
-        return f"seq 1 to {part.first - 1} are missing"
+        return f"it begins with seq {part.first}, and is no fork from there"
+    if part.first == 1 and part.prev:
+        return "seq 1 follows an entry that is not there"
     return ""

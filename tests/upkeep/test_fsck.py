@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -15,10 +16,14 @@ from loopbook.book.snapshots import pack
 from loopbook.entry import Draft, Entry, encode, holds, sum_in
 from loopbook.events import Catalogued, Task
 from loopbook.projections import EMPTY
-from loopbook.store import Row, Stand
+from loopbook.store import Row, Stand, Stored
 from loopbook.upkeep.fsck import Finding, Head, Report, fsck
+from loopbook.upkeep.importing import import_lines
+from loopbook.upkeep.scrub import Asked, scrub
+from loopbook.upkeep.transfer import everything, write
 from tests.book.drafts import NOON, OPENED, clock, told_nothing
 from tests.conftest import PROVE
+from tests.store.raw import sql
 from tests.strategies_events import histories
 from tests.upkeep.world import EVENTS, SNAPSHOTS, Cannot, Hands, fill, hands, opened, raw
 
@@ -278,3 +283,108 @@ def test_a_snapshot_that_is_not_the_fold_is_named(world: World) -> None:
     world.hands.put(SNAPSHOTS, pack((Stand("loop:z", 3, head),), EMPTY._replace(version=3)))
     (finding,) = found(world)
     assert (finding.stream, finding.seq) == ("loop:z", 3)
+
+
+# --- what is not in the chains ---------------------------------------------------------------------
+
+
+def removed(world: World, stream: str, *versions: int) -> None:
+    for row in world.rows:
+        if row.originator_id == stream and (not versions or row.originator_version in versions):
+            world.hands.remove(EVENTS, row)
+
+
+def test_a_sessions_stream_that_was_removed_or_cut_is_told_by_the_loops_that_name_it(world: World) -> None:
+    """No damage that could be proven: a loop that was exported alone comes without its sessions."""
+    removed(world, "session:loopbook:s3")
+    removed(
+        world, "session:loopbook:s1", max(row[1] for row in world.rows if row[0] == "session:loopbook:s1")
+    )
+    report = fsck(world.book)
+    assert report.findings == ()
+    told, again = report.notes
+    assert told.startswith("the session s1 went on with loop:done, and no session's stream says so")
+    assert again.startswith("the session s3 went on with loop:a, and")
+
+
+def test_a_stream_of_a_guard_that_was_removed_shows_by_the_keys_it_used(world: World) -> None:
+    world.book.record("guard:p", Draft(Task(text="y"), host_ref="r"))
+    for row in world.hands.rows(EVENTS):
+        if row.originator_id == "guard:p":
+            world.hands.remove(EVENTS, row)
+    (finding,) = found(world)
+    assert (finding.stream, finding.seq) == ("once:guard:p:host_ref:r", 1)
+
+
+def test_a_trigger_on_the_rows_is_found_and_what_only_stands_beside_them_is_told(
+    world: World, shared_url: str
+) -> None:
+    if shared_url.startswith("sqlite"):
+        sql(shared_url, "CREATE TRIGGER t BEFORE DELETE ON stored_events BEGIN SELECT 1; END")
+        sql(shared_url, "CREATE TABLE notes (x)")
+        assert fsck(world.book).notes == ('the store also has a TABLE "notes", which is not loopbook\'s',)
+    else:
+        sql(shared_url, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
+        sql(shared_url, "CREATE TRIGGER t BEFORE INSERT ON stored_events FOR EACH ROW EXECUTE FUNCTION f()")
+        sql(shared_url, "CREATE RULE r AS ON DELETE TO stored_events DO ALSO SELECT 1")
+    for finding in found(world):
+        assert finding.stream == "store"
+        sql(shared_url, finding.remedy[finding.remedy.index("DROP ") :])
+    assert found(world) == ()
+
+
+def test_a_schema_that_was_set_back_while_the_store_is_open_is_found(world: World, shared_url: str) -> None:
+    if not shared_url.startswith("sqlite"):
+        return  # a server's is read when a store is opened, and never again
+    sql(shared_url, "PRAGMA user_version=1")
+    (finding,) = found(world)
+    assert finding.remedy == "run: loopbook store upgrade"
+    with opened(shared_url):
+        assert found(world) == ()
+
+
+def test_what_is_scrubbed_or_forgotten_while_fsck_reads_is_no_damage(world: World, shared_url: str) -> None:
+    """The rows are of one moment; what is looked up afterwards is of another."""
+    with opened(shared_url) as other:
+        scan = world.book.records.rows.scan
+
+        def scanned(stream: str | None = None) -> Iterator[Stored]:
+            yield from scan(stream)
+            if stream is None and not done:
+                done.append(True)
+                scrub(other.book, Asked("loop:a", text="tell them"), NOON)
+
+        for loop in ("a-2", "a-3"):
+            done: list[bool] = []
+            world.book.records.rows.scan = scanned  # type: ignore[method-assign]  # somebody comes between
+            assert found(world) == ()
+            assert done
+            world.book.records.rows.scan = scan  # type: ignore[method-assign]  # as it was
+            other.loop(loop).record(Task(text="tell them"))
+            other.book.record("loop:a", Draft(Task(text="tell them")))
+
+
+def test_whatever_happened_to_a_row_a_new_store_from_an_export_is_sound(world: World) -> None:
+    """What fsck says is to be done about most of what it finds."""
+
+    @settings(EXAMPLES, max_examples=300 if PROVE else 12)
+    @given(st.data())
+    def holds_for(data: st.DataObject) -> None:
+        row = data.draw(st.sampled_from(world.rows))
+        new = flipped(
+            row, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 5_000)), data.draw(st.integers(0, 7))
+        )
+        world.hands.remove(EVENTS, row)
+        out = io.BytesIO()
+        try:
+            with changed(world, EVENTS, new):
+                write(everything(world.book), out)
+        except Cannot:
+            assume(False)
+        finally:
+            world.hands.put(EVENTS, row)
+        with opened("memory:") as there:
+            import_lines(there.book, out)
+            assert fsck(there.book).findings == ()
+
+    holds_for()
