@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import replaying
+from tests.judges.faulty import faulty
 from tests.postgres import postgres, shared_url, store_url
 
-__all__ = ["postgres", "shared_url", "store_url"]
+__all__ = ["faulty", "postgres", "shared_url", "store_url"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PROVE = bool(os.environ.get("LOOPBOOK_PROVE"))

@@ -36,6 +36,8 @@ ROOMS: Mapping[str, str] = {
     "loop todo": "loopbook.cli.parts:todo_app",
     "loop unit": "loopbook.cli.parts:unit_app",
     "loop child": "loopbook.cli.parts:child_app",
+    "judge": "loopbook.cli.judge:app",
+    "judge key": "loopbook.cli.judge:key_app",
     "store": "loopbook.cli.store:app",
     "kinds": "loopbook.cli.kinds:app",
     "spec": "loopbook.cli.spec:app",

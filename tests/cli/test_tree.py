@@ -14,6 +14,7 @@ from loopbook.cli.exits import EXIT_CODES
 from loopbook.cli.reference import Described, commands
 from tests.cli.conftest import Cli
 from tests.conftest import ROOT
+from tests.judges.faulty import Faulty
 
 COMMANDS = commands()
 LEAVES = [described for described in COMMANDS if not described.group]
@@ -34,6 +35,7 @@ def test_the_tree_holds_what_is_promised() -> None:
         "loop export", "replay", "explain",
         "store fsck", "store export", "store import", "store forget",
         "store scrub", "store vacuum", "kinds list", "kinds check", "kinds draw", "spec run", "settings show",
+        "judge ask", "judge probe", "judge key set", "judge key status",
     }  # fmt: skip
 
 
@@ -55,8 +57,16 @@ def test_every_option_and_argument_says_what_it_is(described: Described) -> None
         assert (param.help or "").strip(), param.name
 
 
-@pytest.mark.parametrize("line", EXAMPLES)
-def test_every_example_works_as_it_stands(busy: Cli, line: str) -> None:
+#: What needs a person at a terminal is tried with one in ``test_judge``.
+TYPED = {"loopbook judge key set"}
+
+
+@pytest.mark.parametrize("line", [line for line in EXAMPLES if line not in TYPED])
+def test_every_example_works_as_it_stands(
+    busy: Cli, line: str, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOPBOOK_JUDGE_URL", faulty.at("fine"))
+    shutil.copy(ROOT / "examples" / "packet.json", busy.folder)
     shutil.copy(ROOT / "examples" / "sessions" / "honest.jsonl", busy.folder / "session.jsonl")
     shutil.copytree(ROOT / "specs" / "scenarios", busy.folder / "specs" / "scenarios")
     shutil.copy(ROOT / "specs" / "kinds" / "fix.toml", busy.folder / "my-kind.toml")

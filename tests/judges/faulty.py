@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+import pytest
+
 JSON = Mapping[str, object]
 
 
@@ -347,6 +349,14 @@ async def _read(reader: asyncio.StreamReader) -> Received:
     sizes = [line.partition(":")[2] for line in lines if line.lower().startswith("content-length:")]
     body = await reader.readexactly(int(sizes[0]) if sizes else 0)
     return Received(lines[0].split()[1], head + body, json.loads(body or b"{}"))
+
+
+@pytest.fixture(scope="session")
+def faulty() -> Iterator[Faulty]:
+    """The server, for all tests of a session."""
+    server = Faulty().start()
+    yield server
+    server.stop()
 
 
 @contextmanager

@@ -53,7 +53,8 @@ class Price(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A request with everything it takes, before it is made."""
+    """A request with everything it takes, before it is made; ``refused_key`` says why a key that is there
+    may not be used."""
 
     url: str
     request: wire.Request
@@ -62,6 +63,7 @@ class Ready(NamedTuple):
     redactors: tuple[Redactor, ...]
     line_id: LineId
     line: Line
+    refused_key: str = ""
 
 
 class SystemOne:
@@ -124,8 +126,12 @@ class SystemOne:
         return judge if judge.can_ask() else None
 
     def __repr__(self) -> str:
+        return f"<SystemOne {self}>"
+
+    def __str__(self) -> str:
+        """Who is asked, for a person; a password in the address is not shown."""
         where = self._redactor.text(self.base_url)
-        return f"<SystemOne {where} ({self.dialect.name}){f' {self.model}' if self.model else ''}>"
+        return f"{where} ({self.dialect.name}){f' {self.model}' if self.model else ''}"
 
     def can_ask(self) -> bool:
         """Whether there is what it takes. A key that is there and cannot be used counts: it is told then."""
@@ -134,24 +140,34 @@ class SystemOne:
         except (InvalidKey, KeyFileRefused):
             return True
 
-    def ready(self, packet: Packet) -> Ready | Failure:
-        """The request that would ask a packet. Nothing is sent."""
+    def preview(self, packet: Packet) -> Ready | Failure:
+        """The request that would ask a packet, key or not. Nothing is sent."""
         try:
             base, origin = checked(self.base_url, allow_http=self.allow_http), origin_of(self.base_url)
         except Refused as why:
             return Failure("refused-url", str(why))
         try:
-            key = self._find_key()
+            key, refused = self._find_key(), ""
         except (InvalidKey, KeyFileRefused) as why:
-            tell_once(("key", origin, str(why)), str(why))
-            return Failure("no-key", str(why))
-        if key is None and self.dialect.keyed:
-            return Failure("no-key", f"{origin} needs one; see: loopbook judge key set")
+            key, refused = None, str(why)
         redactors = (self._redactor, *([Redactor([key.reveal()])] if key else []))
         made = wire.request(packet, self.dialect, self.model, redactors)
         if isinstance(made, Failure):
             return made
-        return Ready(_endpoint(base, self), made, self.model, key, redactors, *line_of(origin, key))
+        url = _endpoint(base, self)
+        return Ready(url, made, self.model, key, redactors, *line_of(origin, key), refused)
+
+    def ready(self, packet: Packet) -> Ready | Failure:
+        """The same, or why it cannot be made."""
+        ready = self.preview(packet)
+        if isinstance(ready, Failure):
+            return ready
+        if ready.refused_key:
+            tell_once((*ready.line_id, ready.refused_key), ready.refused_key)
+            return Failure("no-key", ready.refused_key)
+        if ready.key is None and self.dialect.keyed:
+            return Failure("no-key", f"{ready.line_id.origin} needs one; see: loopbook judge key set")
+        return ready
 
     async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:
         """Ask all questions of a packet at once; never raises, and takes no longer than ``deadline``

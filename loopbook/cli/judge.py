@@ -1,0 +1,283 @@
+"""``loopbook judge``: asking a judge by hand, and its key."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loopbook.cli.exits import FOUND
+from loopbook.cli.options import AsJson, example
+from loopbook.cli.output import complain, say, say_json, say_rows
+from loopbook.cli.target import settings_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from loopbook.judges import Answer, Failure, Packet
+    from loopbook.judges.probing import Spread
+    from loopbook.judges.system_one import SystemOne
+    from loopbook.judges.system_one.client import Ready
+
+app = typer.Typer(help="The judge: what it is asked, what it answers, its key.")
+key_app = typer.Typer(help="The key of the judge's server. It is never shown.")
+
+Packets = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="A state and questions as JSON, or - for standard input.", show_default=False
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout", metavar="SECONDS", min=0.1, help="How long one asking may take; else your settings."
+    ),
+]
+
+
+@app.command(epilog=example("loopbook judge ask --show packet.json", "loopbook judge ask packet.json --json"))
+def ask(
+    file: Packets,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print what would be sent, as it would be sent, and send nothing.")
+    ] = False,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the judge of your settings, and print its answers; exit with 1 where there are none."""
+    packet = _packet(file)
+    judge, seconds = _judge(timeout)
+    if show:
+        _show(judge, packet, as_json=as_json)
+        return
+    outcome = _asked(judge, packet, seconds)
+    if as_json:
+        say_json(_plain(outcome))
+    else:
+        _say(outcome)
+    if "failure" in _plain(outcome):
+        raise typer.Exit(FOUND)
+
+
+@app.command(
+    epilog=example("loopbook judge probe packet.json", "loopbook judge probe packet.json --times 3 --json")
+)
+def probe(
+    file: Packets,
+    times: Annotated[
+        int,
+        typer.Option("--times", metavar="N", min=1, max=100, help="How often: so many requests are made."),
+    ] = 5,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the same N times and print how much the answers differ. Makes N requests, each at its price."""
+    from loopbook.judges.probing import failures, spreads
+
+    packet = _packet(file)
+    judge, seconds = _judge(timeout)
+    if not as_json:
+        say(f"{times} {'requests' if times > 1 else 'request'} to {judge}, one after another")
+    outcomes = [_asked(judge, packet, seconds) for _ in range(times)]
+    found, failed = spreads(packet, outcomes), failures(outcomes)
+    if as_json:
+        plain = {name: one._asdict() for name, one in found.items()}
+        say_json({"probe": {"requests": times, "failures": failed, "questions": plain}})
+    else:
+        rows = (_spread_row(name, one, times) for name, one in found.items())
+        say_rows(("question", "kind", "answered", "least", "mean", "most", "chosen"), rows)
+        for kind, count in failed.items():
+            say(f"failed: {kind}, {count} of {times}")
+    if failed:
+        raise typer.Exit(FOUND)
+
+
+@key_app.command("set", epilog=example("loopbook judge key set"))
+def set_key() -> None:
+    """Type the key of the judge's server; it is not shown, and kept in a file that only you can read."""
+    from loopbook.judges.system_one.address import Refused, checked, origin_of
+    from loopbook.judges.system_one.key import keep_key
+
+    settings = settings_for(None)
+    try:
+        checked(settings.judge_url, allow_http=settings.judge_allow_http)
+        origin = origin_of(settings.judge_url)
+    except Refused as why:
+        raise typer.BadParameter(f"judge_url is {why}") from None
+    file = keep_key(settings.judge_url, _typed(f"key for {origin}: "), os.environ)
+    say(f"the key for {origin} is kept in {file}")
+
+
+@key_app.command("status", epilog=example("loopbook judge key status", "loopbook judge key status --json"))
+def key_status(as_json: AsJson = False) -> None:
+    """Say where the judge's key is found, looked for now; exit with 1 where one is needed and missing."""
+    from loopbook.own import own_key, system_one
+
+    settings = settings_for(None)
+    judge = system_one(settings, os.environ)
+    key = own_key(settings, os.environ)
+    said = {
+        "judge": str(judge),
+        "needs_key": judge.dialect.keyed,
+        "key_from": None if key is None else key.source,
+    }
+    if as_json:
+        say_json({"key": said})
+    else:
+        needed = "yes" if judge.dialect.keyed else "no"
+        rows = {**said, "needs_key": needed, "key_from": _or_dash(said["key_from"])}
+        say_rows(("what", "value"), rows.items())
+    if key is None and judge.dialect.keyed:
+        raise typer.Exit(FOUND)
+
+
+# --- asking --------------------------------------------------------------------------------------
+
+
+def _packet(file: str) -> Packet:
+    from loopbook.judges.packets import read_packet
+
+    raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    return read_packet(raw.decode("utf-8-sig", "replace"))
+
+
+def _judge(timeout: float | None) -> tuple[SystemOne, float]:
+    from loopbook.own import system_one
+
+    settings = settings_for(None, judge_timeout=timeout)
+    return system_one(settings, os.environ), settings.judge_timeout
+
+
+def _asked(judge: SystemOne, packet: Packet, seconds: float) -> Answer | Failure:
+    import anyio
+
+    return anyio.run(judge.ask, packet, seconds)
+
+
+def _show(judge: SystemOne, packet: Packet, *, as_json: bool) -> None:
+    """The request, byte for byte; as JSON also where it would go, and whose key would go with it."""
+    from loopbook.judges import Failure
+
+    ready = judge.preview(packet)
+    if isinstance(ready, Failure):
+        _say(ready)
+        raise typer.Exit(FOUND)
+    if as_json:
+        say_json({"request": _request(ready)})
+    else:
+        sys.stdout.write(ready.request.body.decode("ascii") + "\n")
+
+
+def _request(ready: Ready) -> dict[str, object]:
+    return {
+        "method": "POST",
+        "url": ready.url,
+        "key_from": None if ready.key is None else ready.key.source,
+        "bytes": len(ready.request.body),
+        "state_was_cut": ready.request.cut,
+        "not_asked": dict(ready.request.lost),
+        "body": json.loads(ready.request.body),
+    }
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+def _plain(outcome: Answer | Failure) -> dict[str, object]:
+    from loopbook.advisors.asking import to_json
+    from loopbook.judges import Failure
+
+    if isinstance(outcome, Failure):
+        return {"failure": outcome._asdict()}
+    rest = {name: one for name, one in outcome._asdict().items() if name not in ("values", "lost")}
+    return {"answer": {"questions": to_json(outcome), **rest}}
+
+
+def _say(outcome: Answer | Failure) -> None:
+    from loopbook.advisors.asking import FAILURES
+    from loopbook.judges import Failure
+
+    if isinstance(outcome, Failure):
+        more = f" ({outcome.detail})" if outcome.detail else ""
+        complain(f"{outcome.kind}: {FAILURES[outcome.kind]}{more}; nothing was kept; see docs/judge.md")
+        return
+    say_rows(("question", "answer", "sure", "how likely"), _rows(outcome))
+
+
+def _rows(answer: Answer) -> list[tuple[object, ...]]:
+    rows = [(name, *_cells(value)) for name, value in answer.values.items()]
+    rows += [(name, "-", "-", f"lost: {why}") for name, why in answer.lost.items()]
+    took = f"{answer.latency_ms:.0f} ms" if answer.latency_ms is not None else "-"
+    tokens = f"{_or_dash(answer.input_tokens)} in, {_or_dash(answer.output_tokens)} out"
+    cost = "-" if answer.cost_usd is None else f"{answer.cost_usd:.6f} US dollars"
+    asked = f"asked: {_or_dash(answer.model_asked)}"
+    return [
+        *rows,
+        ("(model)", _or_dash(answer.model_answered), "", asked),
+        ("(request)", _or_dash(answer.request_id), "", took),
+        ("(tokens)", tokens, "", cost),
+    ]
+
+
+def _cells(value: object) -> tuple[str, str, str]:
+    from loopbook.judges import Chosen, Likely, Scored
+
+    match value:
+        case Likely(noul=noul):
+            return f"{noul:.2f}", "-", "-"
+        case Chosen(choice=said, probabilities=shares, confidence=sure):
+            return said, _two(sure), _shares(shares.items())
+        case Scored(score=score, probabilities=shares, confidence=sure):
+            return f"{score:.2f}", _two(sure), _shares(shares.items())
+    return "-", "-", "-"
+
+
+def _shares(shares: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} {share:.2f}" for name, share in shares) or "-"
+
+
+def _spread_row(name: str, one: Spread, times: int) -> tuple[object, ...]:
+    chosen = ", ".join(f"{option} {count}" for option, count in one.options.items()) or "-"
+    return (
+        name,
+        one.type,
+        f"{one.answers} of {times}",
+        _two(one.least),
+        _two(one.mean),
+        _two(one.most),
+        chosen,
+    )
+
+
+def _two(number: float | None) -> str:
+    return "-" if number is None else f"{number:.2f}"
+
+
+def _or_dash(value: object) -> object:
+    return "-" if value is None else value
+
+
+# --- the key ---------------------------------------------------------------------------------------
+
+
+def _typed(prompt: str) -> str:
+    """What a person types, without showing it; nothing else can give a key."""
+    import getpass
+    import warnings
+
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(
+            "a key is typed on a terminal; a pipe or a file would keep it where others find it"
+            " (for a program, set LOOPBOOK_JUDGE_KEY)"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return getpass.getpass(prompt)
+        except (getpass.GetPassWarning, EOFError):
+            raise typer.BadParameter("this terminal cannot hide what is typed") from None
