@@ -1,0 +1,110 @@
+"""What a user's settings come to: a judge, and how runs are settled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loopbook import own
+from loopbook.advisors.second_thought import SecondThought
+from loopbook.engine import ADVISORS
+from loopbook.errors import InvalidSettings
+from loopbook.events import Change, Judged, PassedOver, RunSettled
+from loopbook.judges.scripted import Scripted
+from loopbook.limits import Options, Thresholds
+from loopbook.loop import Books
+from loopbook.settings import Settings, load_settings
+from tests.flows import CONTENT
+
+
+def settings(home: Path, **environ: str) -> Settings:
+    return load_settings(None, {"HOME": str(home), **environ}, platform="linux")
+
+
+def test_with_nothing_set_runs_settle_as_the_program_has_it(tmp_path: Path) -> None:
+    options = own.options(settings(tmp_path))
+    assert options._replace(advisors=None) == Options()
+    assert options.advisors == ADVISORS
+
+
+def test_every_setting_of_second_thought_arrives_in_it(tmp_path: Path) -> None:
+    (tmp_path / ".config" / "loopbook").mkdir(parents=True)
+    (tmp_path / ".config" / "loopbook" / "settings.toml").write_text(
+        'done_threshold = 0.75\nquality_threshold = 2\nwaiting_tools = ["wait"]\n'
+        'subagent_tools = { task = "agent" }\nmax_continuations = "unlimited"\n'
+        "judge_cap = 0.5\njudge_timeout = 3\n"
+    )
+    options = own.options(settings(tmp_path))
+    assert (options.timeout, options.max_continuations, options.cap_usd) == (3, None, 0.5)
+    assert options.advisors == (
+        SecondThought(
+            waiting_tools=frozenset({"wait"}),
+            subagent_tools={"task": "agent"},
+            thresholds=Thresholds(0.75, 2),
+        ),
+    )
+
+
+def test_books_settle_as_their_options_have_it() -> None:
+    strict = SecondThought(thresholds=SecondThought().thresholds._replace(quality=2.9))
+    for options, said in ((Options(), 0), (Options(advisors=(strict,)), 1)):
+        loop = Books.open("memory:", options=options).start("change", "Add a retry")
+        loop.record(Change(summary="one", paths=("a.py",)))
+        loop.settle_blocking(RunSettled(run="r1"), judge=Scripted([{**CONTENT, "quality": 2}]))
+        [judged] = [entry.event for entry in loop.entries() if isinstance(entry.event, Judged)]
+        assert judged.thresholds["quality"] == (2.9 if said else 1.5)
+
+
+def test_second_thought_that_is_off_is_not_there_at_all(tmp_path: Path) -> None:
+    options = own.options(settings(tmp_path, LOOPBOOK_SECOND_THOUGHT="off"))
+    assert options.advisors == ()
+    loop = Books.open("memory:", options=options).start("change", "Add a retry")
+    loop.record(Change(summary="one", paths=("a.py",)))
+    judge = Scripted([CONTENT])
+    assert loop.settle_blocking(RunSettled(run="r1"), judge=judge) is None
+    assert not judge.asked
+    assert not [entry for entry in loop.entries() if isinstance(entry.event, PassedOver | Judged)]
+
+
+def test_a_bound_of_the_books_holds_in_every_settle() -> None:
+    loop = Books.open("memory:", options=Options(max_continuations=0)).start("change", "Add a retry")
+    loop.record(Change(summary="one", paths=("a.py",)))
+    advice = loop.settle_blocking(RunSettled(run="r1"), judge=Scripted([CONTENT]))
+    assert advice is not None
+    assert not advice.continues
+    loop.record(Change(summary="two", paths=("a.py",)))
+
+
+def test_without_a_key_there_is_nobody_to_ask(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path)}
+    assert own.judge(settings(tmp_path), env) is None
+    found = own.judge(settings(tmp_path), {**env, "TYPESAFE_API_KEY": "their-key"})
+    assert str(found) == "https://api.typesafe.ai (typesafe) jev-latest"
+
+
+def test_the_settings_of_the_judge_arrive_in_it(tmp_path: Path) -> None:
+    told = settings(
+        tmp_path,
+        LOOPBOOK_JUDGE_URL="http://judge.example:8080",
+        LOOPBOOK_JUDGE_MODEL="m-1",
+        LOOPBOOK_JUDGE_DIALECT="llama-cpp",
+        LOOPBOOK_JUDGE_ALLOW_HTTP="yes",
+        LOOPBOOK_JUDGE_PRICE="0.5",
+        LOOPBOOK_JUDGE_OUTPUT_PRICE="2",
+    )
+    found = own.judge(told, {"HOME": str(tmp_path)})
+    assert found is not None
+    assert (found.base_url, found.model, found.dialect.name) == (
+        "http://judge.example:8080",
+        "m-1",
+        "llama-cpp",
+    )
+    assert (found.allow_http, found.price) == (True, (0.5, 2.0))
+
+
+def test_a_projects_file_can_neither_name_nor_pay_the_judge(tmp_path: Path) -> None:
+    for line in ('judge_url = "https://evil.example"', "judge_cap = 100", "judge_allow_http = true"):
+        (tmp_path / ".loopbook.toml").write_text(line)
+        with pytest.raises(InvalidSettings, match="may not be set by a project"):
+            load_settings(tmp_path, {"HOME": str(tmp_path / "home")}, platform="linux")
