@@ -15,8 +15,10 @@ from pydantic import JsonValue
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema
 
+from loopbook.advisors.asking import FAILURES
 from loopbook.cli.reference import markdown
 from loopbook.events import BY_TYPE, Event
+from loopbook.judges.system_one import DIALECTS, Dialect
 from loopbook.kinds import Kind, draw, parse, words
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,6 +89,35 @@ def _kind_section(kind: Kind) -> str:
     )
 
 
+def judge_page() -> str:
+    """``docs/judge.md`` as it stands, its tables written anew."""
+    page = (ROOT / "docs" / "judge.md").read_text("utf-8")
+    for name, table in (("dialects", _dialects()), ("failures", _failures())):
+        before, mark, rest = page.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- /{name} -->")
+        page = before + mark + table + end + after
+    return page
+
+
+def _dialects() -> str:
+    columns = ("name", "server", "base", "then", "model", "key", "options", "questions")
+    rows = "".join(_dialect(row) for row in DIALECTS)
+    return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n{rows}"
+
+
+def _dialect(row: Dialect) -> str:
+    named = " (by name)" if row.by_name and row.base.startswith("http") else ""
+    model = f"`{row.model}`" if row.model else "yours, if it takes one"
+    key = "needed" if row.keyed else "if any"
+    cells = (f"`{row.name}`{named}", row.title, row.base, f"`{row.path}`", model, key)
+    return f"| {' | '.join(cells)} | {row.options} | {row.questions or 'any number'} |\n"
+
+
+def _failures() -> str:
+    rows = (f"| `{kind}` | {meaning} |\n" for kind, meaning in FAILURES.items())
+    return "| kind | what it tells |\n|---|---|\n" + "".join(rows)
+
+
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -142,6 +173,7 @@ def _schemas() -> dict[str, Callable[[], str]]:
 #: Every generated file, by its path from the root, and what makes its text.
 OUTPUTS: Mapping[str, Callable[[], str]] = {
     "docs/kinds.md": kinds_page,
+    "docs/judge.md": judge_page,
     "docs/commands.md": markdown,
     **_schemas(),
 }

@@ -119,7 +119,7 @@ FAILURES: Mapping[str, str] = {
     "cap": "the judgments of this book have cost what they may",
     "circuit-open": "the server refused the key before; it is not asked again with this key",
     "unaskable": "the questions do not fit what the server takes, even with the state cut down",
-    "deadline": "no time was left to ask, or to ask again",
+    "deadline": "no time was left to ask",
     "timeout": "asked, and no whole answer came in time",
     "connect": "no connection, or it ended before an answer began",
     "tls": "no connection that can be trusted: certificate or protocol",
