@@ -19,9 +19,10 @@ $(DEV): $(STAMP)
 	$(BIN)/python -m pip install --quiet --group dev --editable '.[testing]'
 	@touch $(DEV)
 
-demo: $(STAMP)  ## audit two recorded sessions: one honest, one that claims what did not happen
+demo: $(STAMP)  ## audit two recorded sessions, one of which claims what did not happen; coordinate an agent
 	$(BIN)/loopbook audit examples/sessions/honest.jsonl
 	$(BIN)/loopbook audit examples/sessions/false-claim.jsonl
+	$(BIN)/python examples/coordinator.py
 
 test: $(DEV)  ## every test, the doctests among them
 	$(BIN)/python -m pytest -n $(JOBS) -q

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from loopbook.events import UnitStarted as UnitStarted
     from loopbook.events import Unknown as Unknown
     from loopbook.events import Watch as Watch
+    from loopbook.judges.system_one import SystemOne as SystemOne
     from loopbook.loop import Books as Books
     from loopbook.loop import Loop as Loop
 
@@ -64,10 +65,18 @@ __all__ = [
     "ChildLost", "ChildReported", "CloseDeclared", "Decision", "Delivered", "Event", "Finding", "FollowUp",
     "Forked", "Friction", "Judged", "Loop", "LoopClosed", "LoopOpened", "LoopReopened", "Noticed", "Origin",
     "Outcome", "PassedOver", "Prompted", "Reserved", "Review", "RunSettled", "Scope", "Scrubbed",
-    "SessionAdopted", "Source", "Switched", "Task", "Tier", "TodoCompleted", "TodoDropped",
+    "SessionAdopted", "Source", "Switched", "SystemOne", "Task", "Tier", "TodoCompleted", "TodoDropped",
     "TodoFollowupSet", "TodoOpened", "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown",
     "Watch",
 ]  # fmt: skip
+
+
+#: Where the names are that are no events.
+_ELSEWHERE = {
+    "Books": "loopbook.loop",
+    "Loop": "loopbook.loop",
+    "SystemOne": "loopbook.judges.system_one",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -75,8 +84,7 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module 'loopbook' has no attribute {name!r}")
-    where = "loopbook.loop" if name in ("Books", "Loop") else "loopbook.events"
-    return getattr(import_module(where), name)
+    return getattr(import_module(_ELSEWHERE.get(name, "loopbook.events")), name)
 
 
 def __dir__() -> list[str]:

@@ -79,7 +79,7 @@ def adopt(
 ) -> None:
     """Let a session go on with a loop that another one began: it becomes that session's current book."""
     with opened(store, session) as books:
-        say(f"{books.adopt(loop).id} is gone on with by {session}")
+        say(f"{session} goes on with {books.adopt(loop).id}")
 
 
 @app.command(epilog=example("loopbook loop reopen --loop fix-0"))

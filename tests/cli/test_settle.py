@@ -313,6 +313,6 @@ def test_show_and_status_are_one_command(changed: Cli) -> None:
 
 def test_a_session_that_adopts_a_loop_is_not_told_again(changed: Cli) -> None:
     assert changed.ok("loop", "settle", "r1", *SCRIPT) == STALE
-    assert changed.ok("loop", "adopt", "fix-1", "--session", "s2") == "fix-1 is gone on with by s2\n"
+    assert changed.ok("loop", "adopt", "fix-1", "--session", "s2") == "s2 goes on with fix-1\n"
     assert changed.ok("loop", "settle", "r2", *SCRIPT, "--session", "s2") == ""
     assert changed.entries()[-1].session == "s2"
