@@ -43,6 +43,13 @@ def test_every_reason_that_the_code_can_give_has_its_sentence_and_no_other_has()
     assert reasons_in_the_code() == set(SILENT) == set(get_args(Quiet))
 
 
+def test_the_page_on_deciding_has_every_reason_in_its_words() -> None:
+    page = (ROOT / "docs" / "deciding.md").read_text("utf-8")
+    table = page.partition("| reason | in words |\n|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    told_there = [line.strip("| ").replace("`", "").split(" | ") for line in table]
+    assert told_there == [[word, sentence.format(detail="…")] for word, sentence in SILENT.items()]
+
+
 def test_the_gates_stand_in_the_order_in_which_they_are_looked_at() -> None:
     assert list(PASSED) == list(SILENT)[: len(PASSED)]
 
