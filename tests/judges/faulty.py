@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import threading
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -282,7 +283,8 @@ always("no-key-given", "403 Forbidden", b'{"detail": {"message": "Must supply an
 class Faulty:
     """The server, under way in a thread of its own; ``received`` holds what came, by fault."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.tls = tls
         self.received: dict[str, list[Received]] = {}
         self.most_at_once = 0
         self._at_once = 0
@@ -312,8 +314,10 @@ class Faulty:
         self._thread.join()
 
     def _run(self) -> None:
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        )
+        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         self._started.set()
         self._loop.run_forever()
         server.close()

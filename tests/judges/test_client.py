@@ -213,3 +213,9 @@ def test_what_is_not_known_has_no_price(
     price: Price, tokens: tuple[int | None, int | None], cost: float | None
 ) -> None:
     assert price.of(Answer({}, input_tokens=tokens[0], output_tokens=tokens[1])) == cost
+
+
+def test_what_cannot_be_written_as_json_is_a_failure_and_no_exception(faulty: Faulty, key: str) -> None:
+    packet = PACKET._replace(state={"a": {1, 2}})  # type: ignore[dict-item] # which no packet should hold
+    outcome = anyio.run(SystemOne(faulty.at("fine"), key=key).ask, packet, 5)
+    assert outcome == Failure("error", "TypeError")

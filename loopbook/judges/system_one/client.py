@@ -173,18 +173,21 @@ class SystemOne:
         """Ask all questions of a packet at once; never raises, and takes no longer than ``deadline``
         seconds, retries and waiting for a turn included."""
         begun = time.monotonic()
-        ready = self.ready(packet)
-        if isinstance(ready, Failure):
-            return ready
-        outcome: Answer | Failure = Failure("timeout", f"no whole answer within {deadline:.1f} s")
-        ends = begun + deadline - min(CLOSING_SEC, deadline / 10)
         try:
-            with anyio.move_on_after(ends - time.monotonic()):
-                async with ready.line.turn():
-                    outcome = await _asked(self, ready, ends)
+            ready = self.ready(packet)
+            if isinstance(ready, Failure):
+                return ready
+            outcome = await self._within(ready, begun + deadline - min(CLOSING_SEC, deadline / 10))
         except Exception as wrong:  # noqa: BLE001 - a library's fault is a failure, not the caller's
-            outcome = Failure("error", type(wrong).__name__)
+            return Failure("error", type(wrong).__name__)
         return self._finished(ready, outcome, time.monotonic() - begun)
+
+    async def _within(self, ready: Ready, ends: float) -> Answer | Failure:
+        """Ask when it is this one's turn, up to a moment of the monotonic clock."""
+        with anyio.move_on_after(ends - time.monotonic()):
+            async with ready.line.turn():
+                return await _asked(self, ready, ends)
+        return Failure("timeout", "no whole answer came in time")
 
     def _finished(self, ready: Ready, outcome: Answer | Failure, seconds: float) -> Answer | Failure:
         if isinstance(outcome, Failure):

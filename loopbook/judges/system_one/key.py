@@ -96,9 +96,12 @@ def keep_key(base_url: str, value: str, environ: Mapping[str, str]) -> Path:
     make_own_folder(file.parent)
     fresh = file.with_name(f"{file.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as out:
-        out.writelines(f"{where} {what}\n" for where, what in kept.items())
-    fresh.replace(file)
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.writelines(f"{where} {what}\n" for where, what in kept.items())
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)  # a key is not left behind where the disk was full
     return file
 
 

@@ -69,10 +69,10 @@ _TOO_LONG = ("max_tokens_exceeded", "context_length_exceeded")
 
 def understood(reply: Reply, request: Request, dialect: Dialect) -> Answer | Failure:
     """What a reply comes to. ``Failure.detail`` may hold the server's words: hide before it is shown."""
-    if reply.headers.get("content-encoding", "identity") != "identity":
-        return Failure("garbage", "it is compressed, which was not asked for")
     if not 200 <= reply.status < 300:
         return _refusal(reply)
+    if reply.headers.get("content-encoding", "identity").lower() != "identity":
+        return Failure("garbage", "it is compressed, which was not asked for")
     told = _json(reply.body)
     if dialect.wrapped_in is not None and isinstance(told, dict):
         told = told.get(dialect.wrapped_in)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from loopbook import __version__
 from loopbook.advisors.asking import Failure
+from loopbook.judges.system_one.address import is_loopback
 from loopbook.judges.system_one.key import Key
 from loopbook.judges.system_one.parsing import Reply
 
@@ -26,7 +28,7 @@ ANSWER_BYTES, REFUSAL_BYTES = 1_000_000, 64_000
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def trusted() -> ssl.SSLContext:
     """Certificates are checked; whose are good, the system or ``SSL_CERT_FILE`` says. Made once: it is
     the dear part of a client, and holds no connection."""
     import httpx  # noqa: PLC0415 - a hook that asks nobody must not pay for it
@@ -35,14 +37,13 @@ def _tls() -> ssl.SSLContext:
 
 
 def client_for(url: str) -> httpx.AsyncClient | Failure:
-    """A client for one ask. Variables that name a proxy count over TLS alone, where a proxy sees the host
-    and nothing else; a ``.netrc`` is never read."""
+    """A client for one ask."""
     import httpx  # noqa: PLC0415 - as above
 
     try:
         return httpx.AsyncClient(
-            verify=_tls(),
-            trust_env=url.startswith("https:"),
+            verify=trusted(),
+            trust_env=_may_be_proxied(url),
             follow_redirects=False,
             timeout=None,  # the deadline of the whole ask ends it
             headers={"accept": "application/json", "accept-encoding": "identity"},
@@ -52,6 +53,13 @@ def client_for(url: str) -> httpx.AsyncClient | Failure:
         return Failure(
             kind, f"the proxy or certificates of the environment cannot be used ({type(wrong).__name__})"
         )
+
+
+def _may_be_proxied(url: str) -> bool:
+    """Whether variables that name a proxy count: over TLS alone, where it sees the host and nothing else,
+    and never for this machine. A ``.netrc`` is never read."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" and not is_loopback(parts.hostname or "")
 
 
 async def sent(client: httpx.AsyncClient, url: str, body: bytes, key: Key | None) -> Reply | Failure:
