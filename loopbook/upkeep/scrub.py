@@ -30,11 +30,11 @@ from loopbook.errors import CannotScrub, Refused, StoreUnavailable
 from loopbook.events import Catalogued, Forked, LoopOpened
 from loopbook.projections import EMPTY, Folding, take
 from loopbook.projections.admission import admit
-from loopbook.store import IntegrityError, Recorder, Row
-from loopbook.upkeep.family import all_forks, forks_of, streams
+from loopbook.store import IntegrityError, Row
+from loopbook.upkeep.family import all_forks, forks_of
 from loopbook.upkeep.rewriting import End, Key, Rewriting
 from loopbook.upkeep.rows import fields_in, rows_of
-from loopbook.upkeep.standing import SNAPSHOT, Place, everywhere, standing
+from loopbook.upkeep.standing import SNAPSHOT, UNREADABLE, Place, everywhere, standing
 from loopbook.upkeep.taking import Taking, marks_in
 
 #: Attempts while others write to the same streams.
@@ -144,7 +144,7 @@ class _Work:
         self._book, self._asked, self._now = book, asked, now
         self._store = book.records.rows
         self._head = book.head(CATALOGUE)  # before the forks are looked up: see the theory
-        self._scope = _family(book, asked.stream) if asked.stream else _all(self._store)
+        self._scope = _family(book, asked.stream) if asked.stream else _holding(book, str(asked.text))
         self._loops = {name.removeprefix("loop:") for name in self._scope if name.startswith("loop:")}
         self._taking = Taking(asked.text, self._marks())
         self._only = self._place()
@@ -153,7 +153,9 @@ class _Work:
     def _marks(self) -> set[str]:
         if self._asked.text is None:
             return set()
-        return set[str]().union(*(marks_in(rows_of(self._store, name)) for name in (CATALOGUE, *self._scope)))
+        if self._asked.stream is None:
+            return marks_in(stored.row for stored in self._store.scan())
+        return set[str]().union(*(marks_in(rows_of(self._store, name)) for name in self._scope))
 
     def _place(self) -> Key | None:
         """The one entry that texts are taken out of, if it is one."""
@@ -178,7 +180,7 @@ class _Work:
         if not done.ends:
             self._refuse_nothing()
         session, reason = map(self._taking.out_of, (self._asked.session, self._asked.reason))
-        done.say(self._now, session, reason)
+        done.say(self._now, session, reason, self._taking.out_of)
         done.ends.setdefault(CATALOGUE, End(self._head[0], self._head[1], self._head[1]))
         for stream in opened:
             if stream.startswith("loop:"):
@@ -276,14 +278,15 @@ class _Work:
             return False
 
 
-def _all(store: Recorder) -> tuple[str, ...]:
-    """All streams of a store that hold a book, each after its parent."""
-    names = {name: None for prefix in ("guard:", "loop:", "session:") for name in streams(store, prefix)}
-    forks = {fork.stream: fork for fork in all_forks(store)}
-    begun = [name for name in names if name not in forks]
-    lost = [fork.parent for fork in forks.values() if fork.parent not in names]
-    after = [fork.stream for fork in forks_of(forks.values(), [*begun, *lost])]
-    return tuple(dict.fromkeys([*begun, *after, *names]))
+def _holding(book: Book, text: str) -> tuple[str, ...]:
+    """The streams that hold a text, and what hangs on them by forks; each after its parent."""
+    holders = {place.stream for place in everywhere(book, text) if place.what not in {SNAPSHOT, UNREADABLE}}
+    forks = all_forks(book.records.rows)
+    names = {name for name in holders if is_name(name)} | {fork.stream for fork in forks_of(forks, holders)}
+    within = {fork.stream: fork for fork in forks if fork.stream in names and fork.parent in names}
+    begun = sorted(names - within.keys())
+    after = [fork.stream for fork in forks_of(within.values(), begun)]
+    return tuple(dict.fromkeys([*begun, *after, *sorted(names)]))
 
 
 def _admits(state: Folding, entry: Entry) -> bool:

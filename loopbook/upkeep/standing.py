@@ -20,9 +20,10 @@ from loopbook.errors import DamagedEntry
 from loopbook.events import Reserved
 from loopbook.store import Row, Stored
 from loopbook.upkeep.rows import fields_in, is_plain
-from loopbook.upkeep.texts import APART, FIELDS, SUMS, digits_of
+from loopbook.upkeep.texts import FIELDS, apart, digits_of
 
 SNAPSHOT = "a snapshot"
+UNREADABLE = "a row that no loopbook wrote so"
 
 
 class Place(NamedTuple):
@@ -78,15 +79,15 @@ def in_row(row: Row, text: str) -> str:
     try:
         fields = fields_in(row.state)
     except ValueError:
-        return "a row that cannot be read" if _in_bytes(row.state, text) else ""
-    apart = APART | SUMS if row.topic == "scrubbed" else APART
-    own = {name: value for name, value in fields.items() if name not in apart}
+        return UNREADABLE if _in_bytes(row.state, text) else ""
+    no_text = apart(row.topic, fields)
+    own = {name: value for name, value in fields.items() if name not in no_text}
     if in_strings(own, text):
         return row.topic
     if _in_numbers(own, text):
         return f"{row.topic}, in a number"
     hidden = not is_plain(row.state, fields) and _in_bytes(row.state, text)
-    return "a row that no loopbook wrote" if hidden else ""
+    return UNREADABLE if hidden else ""
 
 
 def _in_bytes(state: bytes, text: str) -> bool:

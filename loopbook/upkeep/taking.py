@@ -14,7 +14,7 @@ from loopbook.errors import CannotScrub, DamagedEntry
 from loopbook.events import ENVELOPE
 from loopbook.store import Row
 from loopbook.upkeep.rows import fields_in
-from loopbook.upkeep.texts import APART, SUMS, WITHIN_TEXT, changed, mark_within, without_texts
+from loopbook.upkeep.texts import WITHIN_TEXT, apart, changed, mark_within, without_texts
 
 #: A text that can stand in a number.
 _DIGITS = re.compile(r"[-+.0-9eE]+")
@@ -59,9 +59,8 @@ class Taking:
         return new
 
     def _without(self, row: Row, fields: dict[str, JsonValue], *, numbers: bool = False) -> Row:
-        apart = APART | SUMS if row.topic == "scrubbed" else APART
         put = cast("dict[str, JsonValue]", changed(fields, self.out_of, numbers=numbers))
-        return _put(row, fields, {**put, **{name: fields[name] for name in apart & fields.keys()}})
+        return _put(row, fields, {**put, **{name: fields[name] for name in apart(row.topic, fields)}})
 
     def is_alike(self, old: object, new: object) -> bool:
         """Whether two states differ in texts alone. Names in mappings follow the text."""

@@ -8,7 +8,7 @@ field that a newer writer added is taken out rather than left.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from itertools import chain, count
 from typing import get_args
 
@@ -31,9 +31,8 @@ NAMES = frozenset({
 })  # fmt: skip
 #: Fields that hold further fields; any other object is text as a whole.
 WITHIN = frozenset(["accept", "calls", "findings", "git", "lines", "observed"])
-#: Members of a state that are no text; and the checksums of an entry that tells of scrubbing.
-APART = frozenset({"at", "line", "v", "prev", "sum"})
-SUMS = frozenset({"before", "after"})
+_APART = frozenset({"at", "line", "v", "prev", "sum"})
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _WHOLE = re.compile(r"\[scrubbed \d{1,20} chars\]")
 #: Every mark that stands for a part of a text.
 WITHIN_TEXT = re.compile(r"\[(?:scrubbed-\d{1,20}-chars|removed)(?:-\d{1,20})?\]")
@@ -59,6 +58,14 @@ def models_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 #: The names of all fields of all events: never part of what was written into them.
 FIELDS = ENVELOPE | {name for cls in BY_TYPE.values() for name in _fields(cls)}
+
+
+def apart(topic: str, fields: Mapping[str, JsonValue]) -> frozenset[str]:
+    """The members of a state that are no text: of the envelope, and the checksums that tell of scrubbing."""
+    if topic != "scrubbed":
+        return _APART & fields.keys()
+    sums = {name for name in ("before", "after") if _DIGEST.fullmatch(str(fields.get(name)))}
+    return (_APART | sums) & fields.keys()
 
 
 def mark(text: str) -> str:
