@@ -20,7 +20,7 @@ from loopbook.advisors.second_thought import SecondThought, Thresholds
 from loopbook.engine import Driven
 from loopbook.errors import LoopClosed
 from loopbook.events import Change, Check, Delivered, Event, Judged, Noticed, PassedOver, RunSettled, Watch
-from loopbook.judges import Answer, Failure, Judge, Packet, answer_from
+from loopbook.judges import Answer, Chosen, Failure, Judge, Packet, Scored, answer_from
 from loopbook.judges.scripted import Scripted
 from loopbook.loop import Books, Loop
 from loopbook.settlement import Advice, Settlement
@@ -106,6 +106,22 @@ async def _garbage() -> object:
     return {"move": "advance"}
 
 
+async def _not_a_number() -> object:
+    return Answer({"move": Chosen("advance"), "quality": Scored(float("nan"))})
+
+
+async def _of_nothing() -> object:
+    return Answer({"move": 3})  # type: ignore[dict-item]  # a judge may give anything
+
+
+async def _priced_in_words() -> object:
+    return Answer({"move": Chosen("advance")}, cost_usd="much")  # type: ignore[arg-type]  # as above
+
+
+async def _of_no_kind() -> object:
+    return Failure(["odd"])  # type: ignore[arg-type]  # as above
+
+
 async def _shielded() -> object:
     with anyio.CancelScope(shield=True):
         await anyio.sleep(60)
@@ -139,6 +155,10 @@ async def _exits() -> object:
         (_cancelled, "error"),
         (_exits, "error"),
         (_garbage, "garbage"),
+        (_not_a_number, "garbage"),
+        (_of_nothing, "garbage"),
+        (_priced_in_words, "garbage"),
+        (_of_no_kind, "error"),
     ],
 )
 def test_whatever_a_judge_does_settle_returns_in_time_and_keeps_the_kind(

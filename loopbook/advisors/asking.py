@@ -148,14 +148,34 @@ class Failure(NamedTuple):
 
 
 def known(answer: Answer | Failure) -> Answer | Failure:
-    """The same, with a kind of failure that is in the table.
+    """The same, if a book can keep it: a failure of a kind that is in the table, an answer that is read as
+    it was given. A judge is anybody's code, and may say anything.
 
     >>> known(Failure("wedged")), known(Failure("timeout"))
     (Failure(kind='error', detail='wedged'), Failure(kind='timeout', detail=''))
+    >>> known(Answer({"done": Likely(float("nan"))}))
+    Failure(kind='garbage', detail='an answer that cannot be kept')
     """
-    if isinstance(answer, Failure) and answer.kind not in FAILURES:
-        return Failure("error", answer.kind)
-    return answer
+    if isinstance(answer, Failure):
+        kind = str(answer.kind)  # a judge may give anything
+        return answer if kind in FAILURES else Failure("error", kind)
+    return answer if _can_be_kept(answer) else Failure("garbage", "an answer that cannot be kept")
+
+
+def _can_be_kept(answer: Answer) -> bool:
+    names, numbers = answer[2:5], answer[5:]
+    try:
+        kept = to_json(answer)
+        json.dumps([kept, numbers], allow_nan=False)
+        back = from_json(kept)
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return False
+    return (
+        (back.values, back.lost) == (answer.values, answer.lost)
+        and all(name is None or isinstance(name, str) for name in names)
+        and all(number is None or isinstance(number, int | float) for number in numbers)
+        and all(number is None or isinstance(number, int) for number in numbers[1:3])
+    )
 
 
 class Cost(NamedTuple):
