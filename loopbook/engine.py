@@ -23,7 +23,7 @@ from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
 from loopbook.entry import Entry
-from loopbook.errors import Stale
+from loopbook.errors import NoSuchLoop, Stale
 from loopbook.judges import Judge
 from loopbook.judges.telling import tell_once
 from loopbook.limits import SETTLE_SEC
@@ -137,7 +137,12 @@ class Driven(Generic[T]):
         return Heard(answer, self._book.state(self._stream), idle)
 
     def _read(self, step: Read) -> Entry:
-        return next(iter(self._book.entries(self._stream, step.seq - 1)))
+        entry = next(self._book.entries(self._stream, step.seq - 1), None)
+        if entry is None:
+            raise NoSuchLoop(
+                f"{self._stream} was forgotten meanwhile; nothing was written; see: loopbook loop list"
+            )
+        return entry
 
     def _written(self, step: Append) -> Written:
         try:
