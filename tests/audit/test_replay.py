@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,10 @@ from hypothesis import strategies as st
 
 from loopbook import events as e
 from loopbook.advisors.asking import Failure
+from loopbook.advisors.basis import Basis
 from loopbook.advisors.second_thought import SecondThought, Thresholds, policy, subjects, words
+from loopbook.audit.explain import explain
+from loopbook.audit.explained import lines
 from loopbook.audit.replay import MAKERS, Makers, Replay, replay
 from loopbook.entry import Entry, decode, encode
 from loopbook.judges.scripted import Scripted
@@ -26,6 +30,7 @@ from loopbook.settlement import case, deliver
 from tests.flows import CONTENT, NOON, Table
 from tests.plain import Plain
 from tests.projections import strategies as pool
+from tests.strategies_events import json_values, models
 
 OTHER = {**CONTENT, "move": "back", "quality": 0}
 
@@ -434,3 +439,38 @@ def test_whatever_happens_while_runs_settle_every_decision_comes_out_the_same(da
             for event in data.draw(st.lists(_EVENTS, max_size=1)):
                 table.add(event)
             table.drive(deliver(table.state, later), said)
+
+
+def _forged() -> st.SearchStrategy[tuple[e.Event, str | None]]:
+    """Decisions that nobody has made, of anything."""
+    said = st.one_of(
+        [cast("st.SearchStrategy[e.Event]", models(cls)) for cls in (e.Judged, e.Noticed, e.PassedOver)]
+    )
+    kept = json_values() | st.builds(lambda one: dict.fromkeys(Basis._fields, one), json_values())
+    return st.tuples(
+        st.builds(
+            lambda event, run, basis, answers: event.model_copy(
+                update={"advisor": "second-thought", "run": run, "basis": basis, **answers}
+            ),
+            said,
+            st.sampled_from(["r1", "r2", "nobody", None]),
+            kept.filter(lambda one: isinstance(one, dict)),
+            st.builds(lambda one: {"answers": one} if isinstance(one, dict) else {}, json_values()),
+        ),
+        st.sampled_from([None, "a", "b", "nowhere"]),
+    )
+
+
+@given(pool.odd_histories(), st.lists(_forged(), min_size=1, max_size=4), st.data())
+def test_whatever_a_book_holds_it_is_replayed_and_explained(
+    entries: list[Entry], forged: list[tuple[e.Event, str | None]], data: st.DataObject
+) -> None:
+    items = [(entry.event, entry.unit) for entry in entries]
+    for item in forged:
+        items.insert(data.draw(st.integers(0, len(items))), item)
+    odd = [Entry("loop:t", seq, event, NOON, "s", unit) for seq, (event, unit) in enumerate(items, 1)]
+    came = replay(odd)
+    assert came.version == len(odd)
+    assert {one.advisor for one in came.decisions} >= {"second-thought"}
+    for one in came.decisions:
+        assert list(lines(explain(odd, one.seq)[0]))
