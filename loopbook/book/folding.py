@@ -140,6 +140,8 @@ def _folded(store: Records, segments: Sequence[Segment], met: set[object]) -> Pl
             stand = Stand(segments[at - 1].stream, place.version, place.sum)
             place = place._replace(forebears=(stand, *place.forebears))
         place = _read_on(store, place, segments[at], met)
+        if place.version < segments[at].first:  # where a row was a moment ago
+            raise _Torn(*segments[at])
     return place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -210,12 +211,16 @@ def test_nothing_is_appended_to_what_another_process_forgot(book: Book) -> None:
             other = book if book.url == "memory:" else stack.enter_context(Book(book.url, clock=clock))
             forget(other, "a", now=NOON)
         before = everything(book)
-        for write in (lambda: book.record(A, draft), lambda: book.append(A, draft, after=2)):  # noqa: B023
+        writes: list[Callable[[Draft], object]] = [
+            lambda draft: book.record(A, draft),
+            lambda draft: book.append(A, draft, after=2),
+        ]
+        for write in writes:
             book._places[A] = known
             with pytest.raises(NoSuchLoop, match="loop:a was forgotten meanwhile; nothing was written"):
-                write()
+                write(draft)
             with pytest.raises(NoSuchLoop, match=r"no loop:a (is there|in .*); nothing was written"):
-                write()
+                write(draft)
         assert everything(book) == before
         assert fsck(book).findings == ()
         assert book.state(A).version == 0
