@@ -38,6 +38,14 @@ class TodoStatus(TypedDict):
     loose: bool
 
 
+class ChildStatus(TypedDict):
+    """A child that is out, since when (UTC), and what its host last said of it."""
+
+    since: str
+    unit: str | None
+    state: Literal["out", "gone", "unknown"]
+
+
 class FrictionStatus(TypedDict):
     """Something that got in the way, of a child where it was a child's."""
 
@@ -90,6 +98,7 @@ class Status(TypedDict):
     units: dict[str, UnitStatus]
     todos: dict[str, TodoStatus]
     children_out: list[str]
+    children: dict[str, ChildStatus]
     children_lost: list[str]
     open_findings: list[str]
     friction: list[FrictionStatus]
@@ -120,6 +129,7 @@ def status(
             name: {"subject": todo.subject, "loose": name in loose} for name, todo in state.todos.items()
         },
         "children_out": list(children.out(state)),
+        "children": {name: _child(state, name) for name in children.out(state)},
         "children_lost": list(state.children.lost),
         "open_findings": list(findings.open_ids(state.work.findings)),
         "friction": [{"text": line.text, "child": line.child} for line in state.notes.friction],
@@ -141,6 +151,11 @@ def status(
         },
         "spent": _spent(state),
     }
+
+
+def _child(state: BookState, name: str) -> ChildStatus:
+    child = state.children.living[name]
+    return {"since": f"{child.at:%Y-%m-%dT%H:%M:%SZ}", "unit": child.unit, "state": child.state}
 
 
 def _spent(state: BookState) -> SpentStatus:
@@ -190,7 +205,7 @@ def lines(stands: Status) -> Iterator[str]:
         where = "no follow-up" if todo["loose"] else "followed up elsewhere"
         yield f"todo {name}: {todo['subject']} ({where})"
     for words, names in (
-        ("children out", stands["children_out"]),
+        ("children out", [f"{name} since {one['since']}" for name, one in stands["children"].items()]),
         ("children lost", stands["children_lost"]),
         ("open findings", stands["open_findings"]),
     ):

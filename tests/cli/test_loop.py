@@ -139,6 +139,7 @@ def test_show_says_where_the_loop_stands(busy: Cli) -> None:
     busy.ok(
         "loop", "record", "review", "--tier", "light", "--reviewer", "r", "--finding", "f1:concern:no bound"
     )
+    linked = f"{busy.entries()[3].at:%Y-%m-%dT%H:%M:%SZ}"
     lines = busy.ok("loop", "show").splitlines()
     assert lines == [
         "fix-1: Crash on empty input",
@@ -147,7 +148,7 @@ def test_show_says_where_the_loop_stands(busy: Cli) -> None:
         "verify: failing",
         "unit a: module a (added)",
         "todo t1: tell the packagers (no follow-up)",
-        "children out: c1",
+        f"children out: c1 since {linked}",
         "open findings: f1",
         "friction: scout-7: no compiler",
     ]
@@ -170,6 +171,7 @@ def test_show_as_json_says_the_same(busy: Cli) -> None:
     assert shown["units"]["b"]["phase"]["next"] == "reproduce"
     assert shown["todos"] == {"t1": {"subject": "tell the packagers", "loose": False}}
     assert shown["children_out"] == ["c1"]
+    assert {name: one["state"] for name, one in shown["children"].items()} == {"c1": "unknown"}
 
 
 def test_a_closed_loop_shows_how_it_closed_and_goes_on_when_reopened(loop: Cli) -> None:
