@@ -20,7 +20,6 @@ only get stuck on needs that must each follow the other: the validator refuses s
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from reprlib import repr as short
@@ -105,6 +104,8 @@ def parse(text: str, where: str = "kind") -> Kind:
     Traceback (most recent call last):
     loopbook.errors.InvalidKind: x.toml: phase: missing; give the kind its phases as [[phase]] tables
     """
+    import tomllib  # noqa: PLC0415 - most processes read the kinds that books keep, and no file
+
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as wrong:

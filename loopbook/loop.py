@@ -18,7 +18,6 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -394,6 +393,8 @@ def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
     >>> sorted(load_kinds())
     ['change', 'chore', 'fix', 'research', 'review']
     """
+    from importlib.resources import files
+
     built_in = files("loopbook").joinpath("specs", "kinds")
     texts = [(item.name, item.read_bytes()) for item in built_in.iterdir() if item.name.endswith(".toml")]
     if folder is not None:

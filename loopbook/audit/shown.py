@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 # The joiners U+200C and U+200D stay: Persian and emoji need them, and they hide nothing.
-_ACTS = re.compile(
+_ACTS = (
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -21,7 +21,9 @@ def visible(text: str) -> str:
     >>> visible("ok\\x1b[31m \\u202eabc")
     'ok\\\\x1b[31m \\\\u202eabc'
     """
-    return _ACTS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    if text.isprintable():  # so is nearly every text, and what is there has not to be made
+        return text
+    return re.sub(_ACTS, lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def shown(text: str, chars: int = 160) -> str:

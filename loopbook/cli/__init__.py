@@ -1,8 +1,8 @@
 """The command line: ``loopbook``.
 
 Theory. A command parses its words, calls what an embedder would call, and prints. Nothing is
-decided here. Each room of commands imports what it needs when it runs, so that ``--help`` and
-hooks stay quick. Every error leaves through ``main`` as one line and a code (``exits``).
+decided here. A hook starts the program for each event, so nothing is imported that the one command
+called does not use (``rooms``). Every error leaves through ``main`` as one line and a code (``exits``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from loopbook.cli.output import prepare_streams
 
     prepare_streams()
+    if argv is None:
+        # Pydantic's plug-ins: to look for them is to read the metadata of every installed package,
+        # and one that is found would see texts before they are redacted.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         code = _guarded(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()

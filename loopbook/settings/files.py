@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -55,6 +54,8 @@ def toml(file: Path) -> Mapping[str, object]:
         ) from None
     if len(data) > MAX_BYTES:
         raise InvalidSettings(f"{file} is larger than 1 MB; no setting was taken; shorten or remove it")
+    import tomllib
+
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as wrong:
