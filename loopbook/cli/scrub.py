@@ -64,7 +64,7 @@ def scrub(
 
     Exit code 1 where the text still stands somewhere else in the store; each place is named.
     """
-    if (seq is None and text is None) == (find is None):
+    if (seq is None and text is None) == (find is None) or find == "":
         raise typer.BadParameter("give --seq, --text or both; or --find alone")
     if everywhere == (loop is not None) or (everywhere and seq is not None):
         raise typer.BadParameter("name a LOOP; or give --everywhere, and no --seq")

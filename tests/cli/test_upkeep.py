@@ -174,12 +174,57 @@ def test_a_text_is_found_and_taken_out_wherever_it_is(busy: Cli) -> None:
         assert b"packagers" not in path.read_bytes()
 
 
+def test_a_leaked_secret_is_taken_out_of_everything_with_one_command(busy: Cli) -> None:
+    busy.ok("loop", "record", "task", "it is hunter2", "--loop", "fix-1", "--session", "me-hunter2")
+    busy.ok(
+        "loop", "start", "--kind", "chore", "--intent", "hunter2", "--id", "fix-2", "--session", "me-hunter2"
+    )
+    assert busy.ok("store", "scrub", "--everywhere", "--find", "hunter2").splitlines() == [
+        "catalogue seq 4: catalogued",
+        "loop:fix-1 seq 5: task",
+        "loop:fix-2 seq 1: loop_opened",
+        "session:loopbook:me-hunter2: its name",
+        "session:loopbook:me-hunter2 seq 1: book_chosen",
+    ]
+    ran = busy("store", "scrub", "fix-1", "--text", "hunter2")
+    assert (ran.code, ran.out.splitlines()[0]) == (FOUND, "loop:fix-1 seq 5: scrubbed")
+    *left, remedy = ran.err.splitlines()
+    assert left[0] == "loopbook: catalogue seq 4: catalogued; it still stands there"
+    assert len(left) == 4
+    assert remedy.endswith("to take it out of every book: loopbook store scrub --everywhere --text -")
+    busy.ok("store", "scrub", "--everywhere", "--text", "-", "--session", "hunter2", stdin="hunter2\n")
+    assert busy.ok("store", "scrub", "--everywhere", "--find", "hunter2") == ""
+    busy.ok("store", "vacuum")
+    for path in busy.folder.iterdir():
+        assert b"hunter2" not in path.read_bytes()
+    busy.ok("store", "fsck")
+
+
+def test_a_loop_whose_name_is_the_secret_is_forgotten_first(busy: Cli) -> None:
+    busy.ok("loop", "start", "--kind", "fix", "--intent", "i", "--id", "fix-hunter2")
+    told = busy.error(USAGE, "store", "scrub", "--everywhere", "--text", "hunter2")
+    assert "loopbook store forget fix-hunter2; then scrub --everywhere" in told
+    busy.ok("store", "forget", "fix-hunter2", "--yes")
+    busy.ok("store", "scrub", "--everywhere", "--text", "hunter2")
+    busy.ok("store", "vacuum")
+    for path in busy.folder.iterdir():
+        assert b"hunter2" not in path.read_bytes()
+
+
 def test_a_session_can_be_scrubbed_by_its_streams_name(busy: Cli) -> None:
     assert "has no text" in busy.error(USAGE, "store", "scrub", "session:loopbook:cli", "--seq", "1")
 
 
 @pytest.mark.parametrize(
-    "argv", [(), ("--seq", "1", "--find", "x"), ("--text", "abcd", "--find", "x"), ("--seq", "0")]
+    "argv",
+    [
+        (),
+        ("--seq", "1", "--find", "x"),
+        ("--text", "abcd", "--find", "x"),
+        ("--seq", "0"),
+        ("--find", ""),
+        ("--everywhere", "--text", "abcd"),
+    ],
 )
 def test_scrub_asks_for_one_of_its_ways(busy: Cli, argv: tuple[str, ...]) -> None:
     before = busy.rows()

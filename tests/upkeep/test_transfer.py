@@ -27,6 +27,7 @@ from loopbook.upkeep.importing import Imported, import_lines
 from loopbook.upkeep.transfer import books_of, end_line, everything, head_line, line_of, row_of, write
 from tests.book.drafts import NOON, clock, told_nothing
 from tests.conftest import PROVE, ROOT
+from tests.growth import assert_linear
 from tests.strategies_events import histories
 from tests.upkeep.world import EVENTS, fill, hands, opened, rows_of
 
@@ -301,6 +302,7 @@ _MEASURE = """
 import io, resource, sys
 from pathlib import Path
 from loopbook.book import Book
+from loopbook.upkeep.fsck import fsck
 from loopbook.upkeep.importing import import_lines
 from loopbook.upkeep.transfer import everything, write
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -309,11 +311,12 @@ with Book("sqlite:///" + sys.argv[2]) as book, Path(sys.argv[1]).open("rb") as f
     imported = import_lines(book, file)
     with Path(sys.argv[1] + ".out").open("wb") as out:
         write(everything(book), out)
-    print(imported.streams["loop:a"], len(imported.problems), peak() - before)
+    found = fsck(book)
+    print(imported.streams["loop:a"], len(imported.problems) + len(found.findings), peak() - before)
 """
 
 
-def test_a_long_book_is_brought_and_exported_in_bounded_memory(tmp_path: Path) -> None:
+def test_a_long_book_is_brought_checked_and_exported_in_bounded_memory(tmp_path: Path) -> None:
     """A file far larger than what is held of it."""
     n, times = (100_000, 200) if PROVE else (3_000, 2_500)
     file = tmp_path / "books.jsonl"
@@ -339,3 +342,41 @@ def test_a_long_book_is_brought_and_exported_in_bounded_memory(tmp_path: Path) -
     with closing(Book(f"sqlite:///{tmp_path}/b.db", clock=clock)) as book:
         assert book.head("loop:a")[0] == n
         assert len(book.seen("loop:a", ["r1", f"r{n}"])) == 2
+
+
+def long_book(entries: int) -> bytes:
+    """The export of one book."""
+    with opened("memory:") as books:
+        loop = books.start("fix", "i", id="a")
+        for start in range(0, entries, 200):
+            steps = range(start, min(start + 200, entries))
+            loop.record(*(Draft(Task(text=f"{step}"), host_ref=f"r{step}") for step in steps))
+        return exported(books.book)
+
+
+def test_importing_checking_and_exporting_take_as_long_as_there_are_entries() -> None:
+    def work(text: bytes) -> None:
+        with opened("memory:") as books:
+            assert brought(books.book, text).problems == ()
+            assert fsck(books.book).findings == ()
+            assert exported(books.book) == text
+
+    assert_linear(long_book, work, 40_000 if PROVE else 3_000)
+
+
+def test_a_family_of_many_forks_is_imported_in_linear_time() -> None:
+    """One after the other from one parent: each is looked up once."""
+
+    def family(forks: int) -> bytes:
+        with opened("memory:") as books:
+            books.start("fix", "i", id="a")
+            for number in range(forks):
+                books.fork("a", 1, new_id=f"f{number}")
+            return exported(books.book)
+
+    def work(text: bytes) -> None:
+        with opened("memory:") as books:
+            assert brought(books.book, text).problems == ()
+            assert fsck(books.book).findings == ()
+
+    assert_linear(family, work, 4_000 if PROVE else 500)
