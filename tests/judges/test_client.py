@@ -133,6 +133,14 @@ def test_a_netrc_is_not_read(faulty: Faulty, tmp_path: Path, monkeypatch: pytest
     assert b"uthorization" not in faulty.received["fine"][-1].raw
 
 
+def test_nothing_compressed_is_asked_for_and_the_program_says_who_it_is(faulty: Faulty, key: str) -> None:
+    anyio.run(SystemOne(faulty.at("fine"), key=key).ask, PACKET, 5)
+    head = faulty.received["fine"][-1].raw.partition(b"\r\n\r\n")[0].lower()
+    assert b"accept-encoding: identity" in head
+    assert b"content-type: application/json" in head
+    assert b"user-agent: loopbook/" in head
+
+
 def test_importing_the_judge_does_not_import_the_http_library() -> None:
     code = "import sys, loopbook.own, loopbook.judges.system_one; print('httpx' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

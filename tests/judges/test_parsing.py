@@ -230,6 +230,16 @@ def test_an_answer_is_unwrapped_where_its_dialect_wraps_it() -> None:
     assert read(wrapped["result"], dialect="cloudflare").__class__ is Failure
 
 
+def test_what_is_compressed_is_not_unpacked() -> None:
+    body = {"answers": {"done": {"noul": 0.5}}}
+    assert isinstance(read(body, content_encoding="identity"), Answer)
+    told = read(body, content_encoding="gzip")
+    assert told == Failure("garbage", "it is compressed, which was not asked for")
+    refused = read({"error": "no"}, 404, content_encoding="gzip")
+    assert isinstance(refused, Failure)
+    assert refused.kind == "http-not-found", "a status says more"
+
+
 # --- refusals ------------------------------------------------------------------------------------
 
 

@@ -91,11 +91,14 @@ KEY = "sk-thisIsTheKey-0123456789abcdef"
 
 
 def test_the_key_is_in_one_header_even_where_the_record_holds_it(faulty: Faulty) -> None:
-    packet = Packet({"claim": f"the key is {KEY}", KEY: 1}, {KEY: Noul(KEY, KEY, "")})
-    anyio.run(SystemOne(faulty.at("fine"), key=KEY, redactor=Redactor()).ask, packet, 5)
+    key = "quiet-river-lamp"  # which looks like no token
+    packet = Packet({"claim": f"the key is {key}", key: 1}, {key: Noul(key, key, "")})
+    outcome = anyio.run(SystemOne(faulty.at("fine"), key=key, redactor=Redactor()).ask, packet, 5)
     raw = faulty.received["fine"][-1].raw
-    assert raw.count(KEY.encode()) == 1
-    assert f"authorization: Bearer {KEY}".encode() in raw.replace(b"Authorization", b"authorization")
+    assert raw.count(key.encode()) == 1
+    assert f"authorization: Bearer {key}".encode() in raw.replace(b"Authorization", b"authorization")
+    assert isinstance(outcome, Answer)
+    assert set(outcome.values) == {key}
 
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if not name.startswith("slow")])

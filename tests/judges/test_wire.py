@@ -101,6 +101,15 @@ def test_a_blank_name_gets_another_one_and_none_is_used_twice() -> None:
     assert all(sent.strip() for sent in asked.asked)
 
 
+def test_many_questions_leave_less_room_for_the_state() -> None:
+    many = {f"q{place}": Noul("x" * 1_000, "", "") for place in range(50)}
+    told = made(Packet({"a": "y" * 20_000, "b": ["z" * 50] * 200}, many))
+    assert told.cut
+    assert len(told.asked) == 50
+    assert len(told.body) <= 60_000 == REQUEST_BYTES
+    assert STATE_BYTES == 30_000
+
+
 # --- the state fits, and says what it lacks ----------------------------------------------------
 
 texts = st.text(st.characters() | st.sampled_from("\ud800é😀\x00\n"), max_size=40)
