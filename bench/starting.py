@@ -60,12 +60,28 @@ def largest_session() -> Path:
     return max(found, key=lambda path: path.stat().st_size)
 
 
+#: What a command cannot do without, and not a line of ours.
+LIBRARIES = (
+    "import typer, eventsourcing.application, eventsourcing.sqlite; from pydantic import BaseModel, Field"
+)
+
+
+def _against(what: str, codes: tuple[str, str], folder: Path, sizes: Sizes, bar: float) -> Row:
+    """A whole process against another one that does the least of it."""
+    ours, floor = ([sys.executable, "-c", code] for code in codes)
+    times = in_turn(lambda: cpu(ours, folder), lambda: cpu(floor, folder), sizes.starts)
+    return compared(what, *times, bar)
+
+
 def rows(folder: Path, sizes: Sizes, session: Path) -> Iterator[Row]:
     """The rows of the table."""
     yield _started("import loopbook; bare Python", "import loopbook", folder, sizes, 5)
     yield _started("import loopbook.events", "import loopbook.events", folder, sizes)
     yield _started("import loopbook.Books", "from loopbook import Books", folder, sizes)
     yield _started("loopbook --help", _command("--help"), folder, sizes)
+    version = _command("--version"), "import typer"
+    yield _against("loopbook --version; import typer", version, folder, sizes, 1.5)
     cpu([sys.executable, "-c", _command("loop", "start", "--kind", "fix", "--intent", "bench")], folder)
-    yield _started("loopbook loop record", _command("loop", "record", "task", "look"), folder, sizes)
+    record = _command("loop", "record", "task", "look"), LIBRARIES
+    yield _against("loopbook loop record; its libraries imported", record, folder, sizes, 2)
     yield _audited(folder, session, sizes)

@@ -21,6 +21,7 @@ ROWS = [
     "replay ",
     "import loopbook;",
     "loopbook --help",
+    "loopbook --version",
     "loopbook loop record",
     "audit of",
     "SQLite, 1 process:",

@@ -97,9 +97,10 @@ def _lean(params: list[Parameter]) -> list[Parameter]:
 def _processed(
     param: Parameter, process: Callable[[Context, object], object], ctx: Context, value: object
 ) -> object:
-    if value is not None or param.required or param.callback is not None:
+    if value is not None or param.required:
         return process(ctx, value)
-    return () if param.nargs == -1 or getattr(param, "multiple", False) else None
+    nothing = () if param.nargs == -1 or getattr(param, "multiple", False) else None
+    return nothing if param.callback is None else param.callback(ctx, param, nothing)
 
 
 def _commands(path: str, own: Iterable[CommandInfo]) -> dict[str, Command]:
