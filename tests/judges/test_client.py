@@ -99,11 +99,6 @@ def test_who_is_cancelled_while_waiting_or_inside_gives_no_turn_away() -> None:
         assert (inside, most) == (0, AT_ONCE)
 
 
-def test_another_backend_is_no_matter(faulty: Faulty, key: str) -> None:
-    pytest.importorskip("trio", reason="trio is not installed")
-    assert isinstance(anyio.run(SystemOne(faulty.at("fine"), key=key).ask, PACKET, 5, backend="trio"), Answer)
-
-
 def test_a_proxy_of_the_environment_sees_nothing_that_is_in_clear(
     faulty: Faulty, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from pathlib import Path
 
 import anyio
@@ -104,14 +103,6 @@ def test_a_file_of_another_form_is_refused_without_being_shown(home: dict[str, s
         find_key(TYPESAFE, home)
     assert "first-key" not in str(told.value)
     assert file.read_text() == text
-
-
-@posix
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_cannot_be_read_is_refused(home: dict[str, str]) -> None:
-    keep_key(TYPESAFE, "first-key", home).chmod(0)
-    with pytest.raises(KeyFileRefused, match="cannot be read"):
-        find_key(TYPESAFE, home)
 
 
 def test_a_folder_in_its_place_is_refused(home: dict[str, str]) -> None:

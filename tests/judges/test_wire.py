@@ -72,11 +72,13 @@ def test_a_server_that_names_its_own_model_is_sent_none() -> None:
 
 def test_what_the_server_cannot_take_is_lost_and_the_rest_is_asked() -> None:
     many = Choice("Which?", {f"o{i}": "" for i in range(27)})
-    packet = Packet({}, {"many": many, **ONE, "none": Choice("Which?", {}), "far": Score("?", ("x",) * 11)})
+    packet = Packet(
+        {}, {"many": many, **ONE, "one": Choice("Which?", {"a": ""}), "far": Score("?", ("x",) * 11)}
+    )
     asked = made(packet, "ollama")
     assert asked.lost == {
         "many": "more options than the server takes",
-        "none": "nothing to choose from",
+        "one": "nothing to choose from",
         "far": "more levels than the server takes",
     }
     assert list(asked.asked) == ["done"]

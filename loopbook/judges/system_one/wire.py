@@ -79,12 +79,15 @@ def request(
 
 
 def _unaskable(question: Question, dialect: Dialect) -> str:
+    """Why a question cannot be asked, or nothing."""
     match question:
-        case Choice(options=options):
-            return NO_OPTIONS if not options else TOO_MANY_OPTIONS if len(options) > dialect.options else ""
-        case Score(levels=levels):
-            return NO_OPTIONS if not levels else TOO_MANY_LEVELS if len(levels) > dialect.levels else ""
-    return ""
+        case Choice(options=some):
+            most, too_many = dialect.options, TOO_MANY_OPTIONS
+        case Score(levels=some):
+            most, too_many = dialect.levels, TOO_MANY_LEVELS
+        case _:
+            return ""
+    return NO_OPTIONS if len(some) < 2 else too_many if len(some) > most else ""
 
 
 # --- hiding -------------------------------------------------------------------------------
