@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from loopbook.cli.options import AsJson, LoopId, NewFile, Session, Store, example, not_blank
-from loopbook.cli.output import one_line, say, say_json, say_rows
+from loopbook.cli.output import one_line, reader_gone, say, say_json, say_rows
 from loopbook.cli.target import chosen, opened, settings_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from loopbook.entry import Entry
+    from loopbook.loop import Loop
 
 app = typer.Typer(help="Loops and their books.")
 
@@ -158,13 +161,29 @@ def log(
     with opened(store) as books:
         found = chosen(books, loop)
         if follow or idle is not None:
-            for entry in found.follow(after, idle):
+            for entry in _followed(found, after, idle):
                 sys.stdout.write(json.dumps(_plain(entry)) + "\n" if as_json else _line(entry))
                 sys.stdout.flush()
         elif as_json:
             _say_entries(found.id, found.entries(after))
         else:
             sys.stdout.writelines(map(_line, found.entries(after)))
+
+
+def _followed(loop: Loop, after: int, idle: float | None) -> Iterator[Entry]:
+    """The entries of a loop as they come, for as long as somebody reads what is printed of them."""
+    from loopbook.book.following import TURN, Follower
+
+    with closing(Follower(loop.book, loop.stream, after)) as follower:
+        quiet = monotonic()
+        while not reader_gone():
+            found = follower.more(TURN if idle is None else max(0, min(TURN, quiet + idle - monotonic())))
+            yield from found
+            if found:
+                quiet = monotonic()
+            elif idle is not None and monotonic() - quiet >= idle:
+                return
+    raise BrokenPipeError
 
 
 def _line(entry: Entry) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,22 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def reader_gone() -> bool:
+    """Whether nobody reads standard output any more: the other end of a pipe is closed.
+
+    Where a system cannot tell before something is written (Windows), never.
+    """
+    if not hasattr(select, "poll"):
+        return False
+    try:
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file of the system's
+        return False
+    poll = select.poll()
+    poll.register(output, select.POLLOUT)  # Linux would tell for nothing; macOS only who asks for something
+    return any(told & (select.POLLERR | select.POLLHUP) for _, told in poll.poll(0))
 
 
 def say(text: str = "") -> None:

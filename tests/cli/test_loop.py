@@ -11,7 +11,7 @@ from typing import IO, cast
 
 import pytest
 
-from loopbook.cli.exits import INTERRUPTED, STORE, USAGE
+from loopbook.cli.exits import INTERRUPTED, PIPE, STORE, USAGE
 from loopbook.entry import encode
 from loopbook.events import LoopOpened
 from tests.cli.conftest import Cli
@@ -131,6 +131,27 @@ def test_a_followed_log_says_what_is_new_at_once_and_ends_with_ctrl_c(loop: Cli)
     assert program.returncode == INTERRUPTED
     assert "stopped by Ctrl-C" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe shows when it is written to")
+@pytest.mark.parametrize("taken", [0, 1])
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_followed_log_ends_when_its_reader_goes_away_though_nothing_new_comes(
+    loop: Cli, taken: int, more: tuple[str, ...]
+) -> None:
+    argv = [sys.executable, "-c", "import sys; from loopbook.cli import main; sys.exit(main())"]
+    argv += ["loop", "log", "--loop", "fix-1", "--follow", *more]
+    program = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = cast("IO[bytes]", program.stdout), cast("IO[bytes]", program.stderr)
+    try:
+        for _ in range(taken):
+            assert out.readline()
+        out.close()
+        assert (program.wait(60), err.read()) == (PIPE, b"")
+    finally:
+        program.kill()
+        program.wait()
+        err.close()
 
 
 def test_show_says_where_the_loop_stands(busy: Cli) -> None:
