@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import cast
+
 import pytest
 
-from loopbook.book import Book
+from loopbook.book import CATALOGUE, Book
 from loopbook.errors import (
     DamagedEntry,
 )  # fmt: skip
 from loopbook.projections import EMPTY
-from tests.book.drafts import OWN, todo
+from tests.book.drafts import OPENED, OWN, everything, todo
 from tests.store.raw import sql
 
 
@@ -72,3 +76,35 @@ def test_the_state_of_a_stream_that_is_not_there_is_empty(book: Book) -> None:
     assert book.state("loop:none") == EMPTY
     assert [*book.entries("loop:none")] == []
     assert book.newest("loop:none", "task") is None
+
+
+def test_nothing_goes_on_from_a_row_that_shows_no_sum(book: Book, other: Book) -> None:
+    """Its JSON was written anew by another tool: read as ever, but nothing could be chained to it."""
+    book.append("loop:a", OPENED, todo("t1"), todo("t2"), after=0)
+    newest = "originator_id=? AND originator_version=(SELECT max(originator_version) FROM stored_events e"
+    newest += " WHERE e.originator_id=stored_events.originator_id)"
+
+    def rewrite(stream: str) -> None:
+        ((state,),) = sql(book.url, f"SELECT state FROM stored_events WHERE {newest}", stream)
+        other_way = json.dumps(json.loads(cast("bytes", state)), indent=1).encode()
+        sql(book.url, f"UPDATE stored_events SET state=? WHERE {newest}", other_way, stream)
+
+    rewrite("loop:a")
+    writes: list[tuple[str, Callable[[Book], object]]] = [
+        ("loop:a seq 3", lambda writer: writer.record("loop:a", todo("t3"))),
+        ("loop:a seq 3", lambda writer: writer.append("loop:a", todo("t3"), after=3)),
+        ("loop:a seq 3", lambda writer: writer.fork("loop:a", 3, "loop:b")),
+    ]
+    before = everything(other, "loop:a")
+    for where, write in writes:
+        for writer in (book, other):
+            with pytest.raises(DamagedEntry, match=f"{where} cannot be read .*its sum"):
+                write(writer)
+    assert everything(other, "loop:a") == before
+    assert list(other.state("loop:a").todos) == ["t1", "t2"]
+    book.fork("loop:a", 2, "loop:b")
+    rewrite(CATALOGUE)
+    with pytest.raises(DamagedEntry, match="catalogue seq 2"):
+        book.fork("loop:a", 2, "loop:c")
+    assert [*other.entries("loop:c")] == []
+    assert book.record("loop:b", todo("t3"))[0].seq == 4

@@ -18,6 +18,8 @@ from loopbook.book import Book, reservation
 from loopbook.entry import Entry, holds
 from loopbook.events import Reserved, Task
 from loopbook.loop import Books
+from loopbook.projections import fold
+from loopbook.upkeep.fsck import fsck
 from tests.conftest import PROVE
 from tests.postgres import Postgres
 from tests.store.worker import Process, processes
@@ -25,6 +27,7 @@ from tests.store.worker import Process, processes
 EVENTS = 1_000 if PROVE else 100
 OPENINGS = 60 if PROVE else 8
 KILLS = 50 if PROVE else 4
+ROUNDS = 150 if PROVE else 8
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +121,25 @@ def test_must_3_four_processes_open_a_fresh_store_together(
             worker.send("start", f"l{who}")
         assert [worker.read() for worker in four] == ["l0", "l1", "l2", "l3"]
         assert [worker.ask("list") for worker in four] == [4] * 4
+
+
+def test_a_loop_is_forgotten_scrubbed_forked_and_written_all_at_once(
+    workers: list[Process], fresh: Callable[[], str]
+) -> None:
+    """Two begin, scrub and forget it, two fork it, two hold it: whatever stands in the end is sound."""
+    url = fresh()
+    Books.open(url).close()
+    for worker in workers[:6]:
+        worker.ask("open", url)
+    for worker, (work, times) in zip(workers, [("churn", 1), ("fork", 4), ("hold", 4)] * 2, strict=False):
+        worker.send(work, "p", times * ROUNDS)
+    done = [cast("int", worker.read()) for worker in workers[:6]]
+    assert done[0] + done[3] > 0, "nothing was ever forgotten"
+    with Books.open(url) as books:
+        assert fsck(books.book).findings == ()
+        for row in books.list():
+            loop = books.loop(row.id)
+            assert loop.state == fold(loop.entries())
 
 
 def test_what_was_acknowledged_outlives_kill_9(fresh: Callable[[], str]) -> None:

@@ -12,15 +12,25 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from typing import IO, cast
 
 from pydantic import TypeAdapter
 
-from loopbook.errors import AlreadyUsed, LoopbookError
-from loopbook.events import Task
-from loopbook.loop import Books
+from loopbook.errors import (
+    AlreadyUsed,
+    CannotFork,
+    CannotScrub,
+    LoopbookError,
+    NoSuchLoop,
+    StoreUnavailable,
+)
+from loopbook.events import Task, TodoOpened
+from loopbook.loop import Books, Loop
 from loopbook.projections import BookState
 from loopbook.store import parse_url
+from loopbook.upkeep.forget import forget
+from loopbook.upkeep.scrub import Asked, scrub
 from tests.conftest import ROOT
 
 STATE = TypeAdapter(BookState)
@@ -72,6 +82,37 @@ class Worker:
 
     def state(self, loop: str) -> object:
         return STATE.dump_python(self.books.loop(loop).state, mode="json")
+
+    def hold(self, loop: str, n: int) -> int:
+        """Record into a loop that others forget and begin anew; how often it was there."""
+        held, there = Loop(self.books, loop), 0
+        for i in range(n):
+            with suppress(NoSuchLoop, AlreadyUsed):
+                there += len(held.record(Task(text=f"held {i}"), TodoOpened(todo=f"h{i}", subject="s")))
+        return there
+
+    def fork(self, parent: str, n: int) -> int:
+        """Fork a loop that others forget and scrub, and record into the forks; how many there were."""
+        forks = 0
+        for i in range(n):
+            with suppress(NoSuchLoop, CannotFork, AlreadyUsed):
+                self.books.fork(parent, 2 + i % 2, new_id=f"{parent}-{i}").record(Task(text="in a fork"))
+                forks += 1
+        return forks
+
+    def churn(self, loop: str, n: int) -> int:
+        """Begin a loop, scrub it, forget it with its forks; how often others let it be done."""
+        done = 0
+        for i in range(n):
+            with suppress(AlreadyUsed):
+                self.books.start("chore", f"{i}", id=loop)
+            with suppress(NoSuchLoop, CannotScrub, StoreUnavailable):
+                book = self.books.loop(loop)
+                book.record(Task(text=f"{i} secret-{i}"), Task(text="more"))
+                scrub(self.books.book, Asked(book.stream, text=f"secret-{i}"), datetime.now(UTC))
+                forget(self.books.book, loop, now=datetime.now(UTC), with_forks=True)
+                done += 1
+        return done
 
     def forever(self, loop: str) -> None:
         """Record, and say of each event that it is in: for a test that kills."""
