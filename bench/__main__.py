@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -63,6 +65,7 @@ def main() -> None:
         "--session", type=Path, default=starting.largest_session(), help="session file to audit"
     )
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that files and servers are cleared away
     with tempfile.TemporaryDirectory(prefix="loopbook-bench-") as name:
         folder = Path(name)
         print(described(folder), end="\n\n")
@@ -74,4 +77,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -78,7 +78,10 @@ def work(how: str, url: str, stream: str) -> None:
     begin = {"ours": _ours, "raw": _raw_postgres if url.startswith("postgresql") else _raw_sqlite}[how]
     save = begin(url, stream)
     print("ready", flush=True)
-    lasting, done, errors = float(sys.stdin.readline()), 0, 0
+    asked = sys.stdin.readline()
+    if not asked:  # whoever started it is gone
+        return
+    lasting, done, errors = float(asked), 0, 0
     until = monotonic() + lasting
     while monotonic() < until and done < READY:
         try:

