@@ -159,6 +159,10 @@ class UnknownKind(LoopbookError, LookupError):
     """Raised when a loop asks for a kind that is neither built in nor among the user's."""
 
 
+class MissingExtra(LoopbookError, ImportError):
+    """Raised when something is used that needs a package of an extra which is not installed."""
+
+
 class InvalidScenario(LoopbookError, ValueError):
     """Raised for a scenario file that cannot be run; names file and line."""
 

@@ -45,8 +45,6 @@ class Script:
     def say(self, packet: Packet) -> Answer | Failure:
         """Answer at once."""
         self.asked.append(packet)
-        with suppress(BrokenBarrierError):
-            self._barrier.wait(TOGETHER_SEC)
         if (during := self._during) is not None:
             self._during = None
             during()
@@ -54,7 +52,12 @@ class Script:
 
     async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:  # noqa: ARG002 - part of the shape
         """The same for a task."""
-        return await to_thread.run_sync(self.say, packet)
+        return await to_thread.run_sync(self._say_together, packet)
+
+    def _say_together(self, packet: Packet) -> Answer | Failure:
+        with suppress(BrokenBarrierError):
+            self._barrier.wait(TOGETHER_SEC)
+        return self.say(packet)
 
 
 #: How long one of several who settle at once waits for the others to ask too, in seconds.

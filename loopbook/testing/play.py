@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from datetime import timedelta
 from functools import partial
@@ -12,7 +13,7 @@ from typing import TypeVar, cast
 from loopbook.book import Book
 from loopbook.engine import Driven
 from loopbook.entry import Draft
-from loopbook.errors import Refused
+from loopbook.errors import InvalidEvent, Refused
 from loopbook.events import LoopClosed, Prompted
 from loopbook.ledger import Ledger
 from loopbook.loop import Loop
@@ -182,9 +183,10 @@ def _flow(
 
 
 def _take_all(world: World, steps: list[Step], driver: Driver) -> None:
-    """Take each of these once: what somebody else does meanwhile."""
+    """Take each of these once: what somebody else does meanwhile, and what is refused is theirs."""
     while steps:
-        _do(world, steps.pop(0), driver)
+        with suppress(Refused, InvalidEvent):
+            _do(world, steps.pop(0), driver)
 
 
 def _race(world: World, sessions: tuple[str, ...], driver: Driver) -> None:

@@ -10,7 +10,7 @@ from loopbook.testing.scenario_verbs import EVENT_VERBS, VERBS, Append, Model
 
 
 def to_yaml(head: Head, steps: Iterable[Step]) -> str:
-    """The text of a scenario: one line a step. ``parse_scenarios`` reads it back; expectations are left out.
+    """The text of a scenario, one line a step; ``parse_scenarios`` reads it back.
 
     >>> from loopbook.testing.scenario_file import parse_scenarios
     >>> text = "{scenario: s, loop: {kind: fix, intent: i}, steps: [{settle: {during: [{busy: true}]}}]}"
@@ -22,9 +22,11 @@ def to_yaml(head: Head, steps: Iterable[Step]) -> str:
     - settle: {during: [{busy: true}]}
     """
     given = head.model_dump(mode="json", exclude_unset=True, exclude={"steps"})
-    lines = [f"{key}: {_flow(value)}" for key, value in given.items()]
-    rows = [f"- {word}: {_flow(value)}" for step in steps for word, value in plain(step).items()]
-    return "\n".join([*lines, "steps:", *rows])
+    lines = [*(f"{key}: {_flow(value)}" for key, value in given.items()), "steps:"]
+    for step in steps:
+        told = [f"{key}: {_flow(value)}" for key, value in plain(step).items()]
+        lines.append("- " + "\n  ".join(told))
+    return "\n".join(lines)
 
 
 def plain(step: Step) -> dict[str, object]:
@@ -34,7 +36,8 @@ def plain(step: Step) -> dict[str, object]:
     for key in ("during", "before_append"):
         if inner := getattr(step, key):
             cast("dict[str, object]", value)[key] = [plain(one) for one in inner]
-    return {step.word: value}
+    expected = step.expect.model_dump(mode="json", exclude_unset=True)
+    return {step.word: value, **({"expect": expected} if expected else {})}
 
 
 def _event(word: str, verb: Append) -> dict[str, object]:

@@ -138,11 +138,14 @@ class Reload(Model):
     value: Literal[True]
 
 
+Where = Literal["before-append", "after-append", "after-settled"]
+
+
 class Crash(Model):
     """The process of the next settle, close or deliver dies there: before or after what it decides is
     written, or as soon as the run is."""
 
-    where: Literal["before-append", "after-append", "after-settled"]
+    where: Where
 
 
 class Fork(Model):

@@ -8,10 +8,10 @@ the same state would have come to with no judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from loopbook.advisors.shape import Advisor
-from loopbook.audit.replay import MAKERS, replay
+from loopbook.advisors.shape import Advisor, Policy
+from loopbook.audit.replay import replay
 from loopbook.engine import ADVISORS
 from loopbook.entry import Draft, Entry
 from loopbook.events import Noticed
@@ -22,7 +22,7 @@ from loopbook.testing.always import Always
 from loopbook.testing.drivers import Driver
 from loopbook.testing.play import take
 from loopbook.testing.scenario_model import Step
-from loopbook.testing.scenario_verbs import Close, Flowing, Settle
+from loopbook.testing.scenario_verbs import Busy, Close, Flowing, Settle
 from loopbook.testing.sheet import Sheet
 from loopbook.testing.world import World
 
@@ -38,6 +38,11 @@ class Watch:
         beside = frozenset(one.name for one in self._advisors if not one.takes_turn)
         self._always = Always(options.max_continuations, beside=beside)
         self.wrong()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the loop is closed."""
+        return self._always.state.life.outcome is not None
 
     def take(self, step: Step, driver: Driver) -> None:
         """Take a step. Raises what ``take`` does."""
@@ -56,6 +61,7 @@ class Watch:
             told.append(f"the state at {self._always.state.version} is not the fold of the entries")
         if step is not None and isinstance(step.verb, Flowing):
             told += self._for_want_of_a_judge(step, before, new)
+            told += self._to_a_busy_session(step)
         return told
 
     def _lost(self) -> Iterator[str]:
@@ -79,6 +85,16 @@ class Watch:
                 why = "says for want of an answer what it would not say with no judge"
                 yield f"seq {entry.seq}: {said.advisor} {why}"
 
+    def _to_a_busy_session(self, step: Step) -> Iterator[str]:
+        """What was said though the session was busy by then, and nobody else settled anything."""
+        inner = (*step.during, *step.before_append)
+        if isinstance(step.verb, Close) or any(isinstance(one.verb, Flowing) for one in inner):
+            return
+        if not self.world.idle and any(isinstance(one.verb, Busy) for one in step.during):
+            yield from (
+                f"{one.advisor} speaks although the session is busy" for one in self.world.seen.advice
+            )
+
     def _with_no_judge(self, verb: Settle | Close, state: BookState) -> set[tuple[str, str]]:
         """Who would have said what on a state, had there been no judge."""
         run, advisors = self.world.run, self._advisors
@@ -99,7 +115,11 @@ class Watch:
         told = []
         if list(self.world.ledger.entries()) != self.entries:
             told.append("the entries are not what they were")
-        makers = {one.name: getattr(one, "under", lambda _, one=one: one) for one in self._advisors}
-        decided = replay(self.entries, {**MAKERS, **makers}).decisions
+        decided = replay(self.entries, {one.name: _itself(one) for one in self._advisors}).decisions
         differ = (one for one in decided if one.verdict.outcome != "same")
         return told + [f"seq {one.seq}: decided again, it is not the same: {one.verdict}" for one in differ]
+
+
+def _itself(advisor: Advisor) -> Callable[[Policy], Advisor]:
+    """The maker of an advisor whose policy does not change while a world lasts."""
+    return lambda _: advisor

@@ -24,6 +24,7 @@ def same(scenario: Scenario) -> None:
     assert [step.verb for step in back.steps if not step.during] == [
         step.verb for step in scenario.steps if not step.during
     ]
+    assert [step.expect for step in back.steps] == [step.expect for step in scenario.steps]
     assert back.head.model_dump(exclude={"steps"}) == scenario.head.model_dump(exclude={"steps"})
 
 
