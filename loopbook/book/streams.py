@@ -28,6 +28,7 @@ from loopbook.events import (
     TodoOpened,
     UnitAdded,
 )
+from loopbook.evidence.text import clean
 from loopbook.projections import EMPTY, BookState, Folding
 
 CATALOGUE = "catalogue"
@@ -87,7 +88,7 @@ def reservation(stream: str, what: What, key: str) -> str:
 def _key(text: str) -> str:
     if _PLAIN_KEY.fullmatch(text):
         return text
-    return f"sha256={hashlib.sha256(text.encode()).hexdigest()}"
+    return f"sha256={hashlib.sha256(clean(text).encode()).hexdigest()}"  # as the entries have it
 
 
 def begins(stream: str, event: Event) -> bool:

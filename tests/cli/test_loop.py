@@ -35,6 +35,15 @@ def test_start_prints_the_id_and_nothing_else_so_that_a_shell_can_keep_it(cli: C
     assert cli.ok(*START, "--id", "mine") == "mine\n"
 
 
+def test_a_session_whose_name_is_no_text_starts_and_goes_on_with_loops(loop: Cli) -> None:
+    session = ("--session", "night\udcff")
+    started = loop.ok(*START, *session).strip()
+    assert loop.entries(started)[0].session == "night\ufffd"
+    loop.ok("loop", "adopt", "fix-1", *session)
+    loop.ok("loop", "fork", "fix-1", *session)
+    loop.ok("store", "fsck")
+
+
 def test_the_review_tier_is_the_settings_unless_it_is_given(cli: Cli) -> None:
     assert opened(cli, cli.ok(*START).strip()).review_tier == "light"
     (cli.folder / ".loopbook.toml").write_text('review_tier = "full"\n')
