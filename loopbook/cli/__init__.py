@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the program's own) and return its exit code."""
-    from loopbook.cli.exits import PIPE
-    from loopbook.cli.output import prepare_streams
+    from loopbook.cli.exits import PIPE, STORE
+    from loopbook.cli.output import give_up_streams, prepare_streams
 
     prepare_streams()
     if argv is None:
@@ -24,11 +24,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         code = _guarded(sys.argv[1:] if argv is None else list(argv))
-        sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
-        _give_up_streams()
-        return PIPE
+        code = PIPE
+    except OSError:  # standard error cannot be written: nobody can be told why
+        code = STORE
+    give_up_streams()
     return code
 
 
@@ -38,7 +39,8 @@ def _guarded(argv: list[str]) -> int:
     from loopbook.cli.output import complain
 
     try:
-        return _run(argv)
+        code = _run(argv)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         complain("stopped by Ctrl-C; what was already appended is kept; run it again to go on")
         return INTERRUPTED
@@ -51,6 +53,7 @@ def _guarded(argv: list[str]) -> int:
             traceback.print_exc()
         complain(explain(error))
         return code_for(error)
+    return code
 
 
 def _run(argv: list[str]) -> int:
@@ -94,14 +97,3 @@ def _usage(wrong: Exception) -> str:
     context = getattr(wrong, "ctx", None)
     path = context.command_path if context else "loopbook"
     return f"{text[:1].lower()}{text[1:].rstrip('.')}; nothing was done; see: {path} --help"
-
-
-def _give_up_streams() -> None:
-    """The reader has gone: whatever is still buffered goes nowhere, without a second complaint."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)

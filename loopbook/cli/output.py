@@ -40,15 +40,27 @@ def one_line(text: str) -> str:
 def prepare_streams() -> None:
     """Let no character that the output's encoding lacks stop the program: it is shown by number.
 
-    A stream that was closed before we began (``>&-``) goes nowhere, and nothing else gets its number.
+    A stream that was closed before we began (``>&-``) goes nowhere, or has nothing to read, and nothing
+    else gets its number.
     """
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open to the end
             setattr(sys, name, nowhere)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def give_up_streams() -> None:
+    """What is still to be written and cannot be goes nowhere, without a second complaint at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def reader_gone() -> bool:

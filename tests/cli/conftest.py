@@ -19,6 +19,7 @@ from loopbook.cli import main
 from loopbook.entry import Entry
 from loopbook.events import ChildLinked, LoopClosed, TodoOpened, UnitAdded
 from loopbook.loop import Books
+from tests.conftest import ROOT
 
 
 class Ran(NamedTuple):
@@ -107,6 +108,22 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ChildLinked(child="c1"),
         )
     return folder
+
+
+def lay_out(folder: Path) -> None:
+    """Put there what the examples of the commands speak of, save books."""
+    shutil.copy(ROOT / "examples" / "packet.json", folder)
+    shutil.copy(ROOT / "examples" / "sessions" / "honest.jsonl", folder / "session.jsonl")
+    shutil.copytree(ROOT / "specs" / "scenarios", folder / "specs" / "scenarios")
+    shutil.copy(ROOT / "specs" / "kinds" / "fix.toml", folder / "my-kind.toml")
+    (folder / "answers.jsonl").write_text('{"move": "advance", "done": 0.9}\n')
+
+
+#: What makes the books that the examples speak of out of ``busy``'s: something was decided, all is exported.
+PREPARED = (
+    ("loop", "settle", "run-0", "--judge", "script:answers.jsonl"),
+    ("store", "export", "--output", "books.jsonl"),
+)
 
 
 @pytest.fixture

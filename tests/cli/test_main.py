@@ -221,7 +221,7 @@ def test_a_fault_of_loopbook_names_how_to_see_the_traceback(
 
 
 def test_an_error_of_the_system_without_a_name_is_told_too() -> None:
-    assert explain(OSError("odd")) == "odd; nothing was written; check the path"
+    assert explain(OSError("odd")) == "odd; what was already written is kept; check where the output goes"
 
 
 def test_ctrl_c_is_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

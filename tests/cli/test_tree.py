@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 
 import pytest
 import typer
@@ -12,7 +11,7 @@ from loopbook.cli import reference
 from loopbook.cli.app import app
 from loopbook.cli.exits import EXIT_CODES
 from loopbook.cli.reference import Described, commands
-from tests.cli.conftest import Cli
+from tests.cli.conftest import PREPARED, Cli, lay_out
 from tests.conftest import ROOT
 from tests.judges.faulty import Faulty
 
@@ -66,13 +65,9 @@ def test_every_example_works_as_it_stands(
     busy: Cli, line: str, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOOPBOOK_JUDGE_URL", faulty.at("fine"))
-    shutil.copy(ROOT / "examples" / "packet.json", busy.folder)
-    shutil.copy(ROOT / "examples" / "sessions" / "honest.jsonl", busy.folder / "session.jsonl")
-    shutil.copytree(ROOT / "specs" / "scenarios", busy.folder / "specs" / "scenarios")
-    shutil.copy(ROOT / "specs" / "kinds" / "fix.toml", busy.folder / "my-kind.toml")
-    (busy.folder / "answers.jsonl").write_text('{"move": "advance", "done": 0.9}\n')
-    busy.ok("loop", "settle", "run-0", "--judge", "script:answers.jsonl")  # so that something was decided
-    busy.ok("store", "export", "--output", "books.jsonl")
+    lay_out(busy.folder)
+    for before in PREPARED:
+        busy.ok(*before)
     program, *argv = shlex.split(line)
     assert program == "loopbook"
     ran = busy(*argv)
