@@ -80,7 +80,7 @@ class Reader:
         return self._closed
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store; a forked process leaves its parent's as it is."""
         self._closed = True
         if self._pid == os.getpid():
             self._records.close()
@@ -93,9 +93,10 @@ class Reader:
 
     def _store(self) -> Records:
         """The store, opened anew where the process is not the one that opened it."""
-        if self._pid != os.getpid() and self._url.kind != "memory":
-            _LEFT_BEHIND.append(self._records)
-            self._records = open_records(self._url)
+        if self._pid != os.getpid():
+            if self._url.kind != "memory":
+                _LEFT_BEHIND.append(self._records)
+                self._records = open_records(self._url)
             self._forget()
         return self._records
 
@@ -157,6 +158,7 @@ class Reader:
 
     def _known(self, stream: str) -> Place | None:
         """The state of a stream as it was last seen."""
+        self._store()  # in a forked process the lock is another one
         with self._lock:
             known = self._places.get(stream)
             if known is not None:

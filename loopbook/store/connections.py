@@ -6,9 +6,12 @@ connection that cannot be made leaves its writer lock held.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
@@ -16,11 +19,14 @@ from eventsourcing.sqlite import SQLiteConnection, SQLiteConnectionPool
 
 from loopbook.errors import StoreUnavailable
 from loopbook.store.files import connect, told
+from loopbook.store.forking import GATE
 
 #: Connections that are kept open while nobody uses them.
 IDLE = 4
 #: Seconds between two looks at whether anything was committed; a look takes microseconds.
 LOOK = 0.01
+#: Connections of a parent process, which are not to be closed here.
+_LEFT_BEHIND: list[sqlite3.Connection] = []
 
 
 class Connections(SQLiteConnectionPool):
@@ -31,6 +37,7 @@ class Connections(SQLiteConnectionPool):
         self.path, self.busy_seconds, self.synchronous = path, busy_seconds, synchronous
         self.writer = Lock()
         self._idle: deque[sqlite3.Connection] = deque()
+        GATE.register(self)
 
     def _create_connection(self) -> SQLiteConnection:
         connection = self.connect()
@@ -41,54 +48,105 @@ class Connections(SQLiteConnectionPool):
         """A new connection, the caller's own."""
         return connect(self.path, self.busy_seconds, self.synchronous)
 
+    @contextmanager
+    def own(self) -> Iterator[sqlite3.Connection]:
+        """A connection of the caller's own for a while; a child that finds it in its memory leaves it."""
+        process, thread = os.getpid(), GATE.enter(self.path)
+        try:
+            connection = self.connect()
+            try:
+                yield connection
+            finally:
+                if os.getpid() == process:
+                    connection.close()
+                else:
+                    _LEFT_BEHIND.append(connection)
+        finally:
+            GATE.leave(self.path, thread)
+
     def lend(self) -> sqlite3.Connection:
-        """A connection that nobody else uses; give it back, or close it after an error."""
+        """A connection that nobody else uses; give it back to ``take_back``, whatever happens."""
         if self.closed:
             raise StoreUnavailable(f"{self.path} is closed; nothing was written; open the store again")
+        GATE.enter(self.path)
         try:
             return self._idle.pop()
         except IndexError:
+            pass
+        try:
             return self.connect()
+        except BaseException:
+            GATE.leave(self.path)
+            raise
 
-    def take_back(self, connection: sqlite3.Connection) -> None:
-        """Keep a lent connection for the next one who asks."""
-        if self.closed or len(self._idle) >= IDLE:
-            connection.close()
-        else:
-            self._idle.append(connection)
+    def take_back(self, connection: sqlite3.Connection, *, sound: bool = True) -> None:
+        """Keep a lent connection for the next one who asks; close it after an error."""
+        try:
+            if not sound or self.closed or len(self._idle) >= IDLE:
+                connection.close()
+            else:
+                self._idle.append(connection)
+        finally:
+            GATE.leave(self.path)
 
     def close(self) -> None:
         """Close what is not lent; a lent one is closed when it comes back."""
         super().close()
+        with GATE.entered(self.path):
+            self.before_fork()
+
+    def before_fork(self) -> None:
+        """Close what is not lent."""
         while self._idle:
             self._idle.pop().close()
+
+    def after_fork(self) -> None:
+        """Connections are made again as they are needed."""
 
 
 class DataVersion:
     """Looks at ``data_version``, which changes for a connection when any other one commits."""
 
     def __init__(self, connections: Connections) -> None:
-        self._path = connections.path
-        self._connection = connections.connect()
-        self._seen = self._look()
+        self._connections = connections
+        self._connection: sqlite3.Connection | None = None
+        self._seen: object = None
+        self._changed()
+        GATE.register(self)
 
-    def _look(self) -> object:
-        try:
-            return self._connection.execute("PRAGMA data_version").fetchone()[0]
-        except sqlite3.Error as wrong:
-            raise told(wrong, self._path) from wrong
+    def _changed(self) -> bool:
+        """Whether anybody committed since it was asked last; also where that cannot be known."""
+        path = self._connections.path
+        with GATE.entered(path):
+            known = self._connection is not None
+            connection = self._connection = self._connection or self._connections.connect()
+            try:
+                now = connection.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.Error as wrong:
+                raise told(wrong, path) from wrong
+        before, self._seen = self._seen, now
+        return not known or now != before
 
     def wait(self, timeout: float) -> bool:
         """Whether anything was committed since the last ``True``."""
         until = time.monotonic() + timeout
-        while (now := self._look()) == self._seen:
+        while not self._changed():
             left = until - time.monotonic()
             if left <= 0:
                 return False
             time.sleep(min(LOOK, left))
-        self._seen = now
         return True
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        with GATE.entered(self._connections.path):
+            self.before_fork()
+
+    def before_fork(self) -> None:
+        """Close the connection; another one is made when it is looked at again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def after_fork(self) -> None:
+        """Whatever was committed meanwhile was not seen, and the next look says so."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from loopbook.errors import DamagedEntry, ForeignStore, NewerStore, StoreError, StoreUnavailable
 from loopbook.store.contract import APPLICATION_ID, SCHEMA
+from loopbook.store.forking import GATE, is_carried
 
 
 def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
@@ -45,7 +46,7 @@ def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
     deadline = time.monotonic() + max(busy_seconds, 1.0)
     while True:
         try:
-            with closing(_open(path, busy_seconds)) as connection:
+            with GATE.entered(path), closing(_open(path, busy_seconds)) as connection:
                 _prepare(connection, path, create)
             return
         except sqlite3.Error as wrong:
@@ -59,7 +60,7 @@ def look(path: Path, busy_seconds: float) -> int:
     if not path.is_file():
         return 0
     try:
-        with closing(_open(path, busy_seconds)) as connection:
+        with GATE.entered(path), closing(_open(path, busy_seconds)) as connection:
             return _recognise(connection, path, "BEGIN")
     except sqlite3.Error as wrong:
         raise told(wrong, path) from wrong
@@ -98,7 +99,17 @@ def connect(path: Path, busy_seconds: float, synchronous: str) -> sqlite3.Connec
     return connection
 
 
+def refuse_carried(path: Path) -> None:
+    """Refuse a file whose locks a forked process has taken along without having them."""
+    if is_carried(path):
+        raise StoreUnavailable(
+            f"{path} was in use when this process was forked, and cannot be used in it; nothing was written;"
+            " fork when no scan and no load is under way"
+        )
+
+
 def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    refuse_carried(path)
     return sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=64
     )

@@ -15,6 +15,7 @@ from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 from loopbook.entry import sum_in
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter
 from loopbook.store.footing import Footing, footing, unfounded
+from loopbook.store.forking import GATE
 
 
 class MemoryRecorder(POPOApplicationRecorder):
@@ -26,6 +27,15 @@ class MemoryRecorder(POPOApplicationRecorder):
         self._snapshots: defaultdict[str, dict[int, Row]] = defaultdict(dict)
         self.committed = Condition(self._database_lock)
         self.commits = 0
+        GATE.register(self)
+
+    def before_fork(self) -> None:
+        """Let nobody change it while it is copied."""
+        self._database_lock.acquire()
+
+    def after_fork(self) -> None:
+        """Go on, each with his own."""
+        self._database_lock.release()
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
         """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone."""

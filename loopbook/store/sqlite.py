@@ -27,7 +27,7 @@ from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.contract import Facts, Row, Size, Stand, Stored, Waiter, past
-from loopbook.store.files import prepare, told
+from loopbook.store.files import prepare, refuse_carried, told
 from loopbook.store.footing import Footing, Gathered, footing, unfounded
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
@@ -105,10 +105,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         except sqlite3.Error as wrong:
             raise told(wrong, self.connections.path) from wrong
         finally:
-            if kept:
-                self.connections.take_back(connection)
-            else:
-                connection.close()  # and so rolls back what an error or an interrupt left open
+            # Closing rolls back what an error or an interrupt left open.
+            self.connections.take_back(connection, sound=kept)
 
     def select_events(
         self,
@@ -191,18 +189,18 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
-        connection = self.connections.connect()
-        connection.text_factory = _any_text
         only, parameters = ("", ()) if stream is None else ("WHERE originator_id=?", (stream,))
-        try:
-            connection.execute("BEGIN")
-            for table in (SNAPSHOTS, self.events_table_name):
-                for values in connection.execute(f"SELECT * FROM {table} {only} ORDER BY 1, 2", parameters):
-                    yield Stored.of(table == SNAPSHOTS, values)
-        except sqlite3.Error as wrong:
-            raise told(wrong, self.connections.path) from wrong
-        finally:
-            connection.close()
+        with self.connections.own() as connection:
+            connection.text_factory = _any_text
+            try:
+                connection.execute("BEGIN")
+                for table in (SNAPSHOTS, self.events_table_name):
+                    statement = f"SELECT * FROM {table} {only} ORDER BY 1, 2"
+                    for values in connection.execute(statement, parameters):
+                        yield Stored.of(table == SNAPSHOTS, values)
+                        refuse_carried(self.connections.path)
+            except sqlite3.Error as wrong:
+                raise told(wrong, self.connections.path) from wrong
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
@@ -236,7 +234,7 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         Raises ``StoreUnavailable`` where somebody reads from the log all the while.
         """
         with self.connections.writer:
-            connection = self.connections.lend()
+            connection, busy = self.connections.lend(), False
             try:
                 connection.execute(f"DELETE FROM {SNAPSHOTS}")
                 connection.execute("VACUUM")
@@ -244,7 +242,7 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             except sqlite3.Error as wrong:
                 raise told(wrong, self.connections.path) from wrong
             finally:
-                connection.close()
+                self.connections.take_back(connection, sound=False)
         if busy:
             raise StoreUnavailable(
                 f"{self.connections.path} is written anew, but its write-ahead log is being read;"
@@ -299,26 +297,27 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         self, statement: str, parameters: Sequence[object] | Mapping[str, object]
     ) -> list[tuple[object, ...]]:
         connection = self.connections.lend()
+        sound = False
         try:
             answers = connection.execute(statement, parameters).fetchall()
+            sound = True
         except sqlite3.Error as wrong:
-            connection.close()
             raise told(wrong, self.connections.path) from wrong
-        self.connections.take_back(connection)
+        finally:
+            self.connections.take_back(connection, sound=sound)
         return answers
 
     def _select(self, statement: str, parameters: Sequence[object]) -> list[Row]:
         connection = self.connections.lend()
+        sound = False
         try:
             rows = [Row._make(row) for row in connection.execute(statement, parameters)]
+            sound = True
         except sqlite3.Error as wrong:
-            try:
-                raise self._undecodable(connection, statement, parameters) or told(
-                    wrong, self.connections.path
-                )
-            finally:
-                connection.close()
-        self.connections.take_back(connection)
+            unreadable = self._undecodable(connection, statement, parameters)
+            raise unreadable or told(wrong, self.connections.path) from wrong
+        finally:
+            self.connections.take_back(connection, sound=sound)
         return rows
 
     def _undecodable(
