@@ -115,7 +115,8 @@ def encode(entry: Entry) -> bytes:
     v, excluded = _version_written(event)
     try:
         own = type(event).__pydantic_serializer__.to_json(event, exclude=excluded, warnings="error")
-        return _state(entry, v, own[1:-1])
+        body = _body(entry, v, own[1:-1])
+        return _sealed(body, seal(entry.originator_id, entry.originator_version, event.type, body))
     except (PydanticSerializationError, ValueError, RecursionError) as wrong:
         raise InvalidEvent(f"{event.type!r} cannot be written as JSON ({wrong})") from None
 
@@ -165,8 +166,10 @@ def _with_event(entry: Entry, event: Event, own: bytes) -> tuple[bytes, Entry] |
     if at.__class__ is not datetime or (line is not None and line.__class__ is not int):
         return None
     try:
-        state = _state(entry, event.VERSION, own)
-        return state, Entry(stream, seq, event, utc(at), session, unit, host_ref, line, prev, sum_in(state))
+        body = _body(entry, event.VERSION, own)
+        digest = seal(stream, seq, event.type, body)
+        read = Entry(stream, seq, event, utc(at), session, unit, host_ref, line, prev, digest)
+        return _sealed(body, digest), read
     except ValueError:
         return None
 
@@ -185,11 +188,10 @@ def encode_reserved(entry: Entry, name: str, what: str) -> bytes:
     return _sealed(body, seal(name, 1, "reserved", body))
 
 
-def _state(entry: Entry, v: object, own: bytes) -> bytes:
-    """The state, ``own`` being the members of the event's own part."""
+def _body(entry: Entry, v: object, own: bytes) -> bytes:
+    """The state without its sum, ``own`` being the members of the event's own part."""
     begun = head(entry, v).encode()
-    body = b"%b,%b" % (begun, own) if own else begun
-    return _sealed(body, seal(entry.originator_id, entry.originator_version, entry.event.type, body))
+    return b"%b,%b" % (begun, own) if own else begun
 
 
 def head(entry: Entry, v: object) -> str:

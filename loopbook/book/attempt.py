@@ -9,12 +9,12 @@ lead to, sealed into the chain, and folded as it will be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from loopbook.book.folding import Place
-from loopbook.book.streams import What, begins, reservation, reserves
+from loopbook.book.streams import What, begins, named, reservation
 from loopbook.entry import (
     Draft,
     Entry,
@@ -43,14 +43,19 @@ class Ready(NamedTuple):
     ahead: Written | None
 
 
-def ready(stream: str, drafts: Iterable[Draft]) -> tuple[Ready, ...]:
-    """Clean drafts made ready for as many attempts as it takes."""
-    return tuple(Ready(draft, once(stream, draft), written(draft.event)) for draft in drafts)
+def ready(drafts: Iterable[Draft], names: Iterable[str], taken: Container[str] = ()) -> tuple[Ready, ...]:
+    """Clean drafts made ready for as many attempts as it takes, without those whose name is taken."""
+    return tuple(
+        Ready(draft, name, written(draft.event))
+        for draft, name in zip(drafts, names, strict=True)
+        if name not in taken
+    )
 
 
-def once(stream: str, draft: Draft) -> str:
-    """The name of a clean draft's host_ref reservation, "" where it has none."""
-    return "" if draft.host_ref is None else reservation(stream, "host_ref", draft.host_ref)
+def once(stream: str, drafts: Iterable[Draft]) -> list[str]:
+    """The names of clean drafts' host_ref reservations, "" for one that has none."""
+    refs = (draft.host_ref for draft in drafts)
+    return ["" if ref is None else reservation(stream, "host_ref", ref) for ref in refs]
 
 
 class Attempt:
@@ -78,7 +83,7 @@ class Attempt:
     def enter(self, one: Ready) -> Entry:
         """Enter a draft after what stands. Raises ``Refused`` or ``InvalidEvent``; nothing has moved then."""
         entry, state = self._entered(one)
-        keys = self._reserved(entry)
+        keys = self._reserved(one.once, entry.event)
         take(self.state, entry)
         self.version, self.sum = entry.originator_version, entry.sum
         self.keys |= keys
@@ -101,10 +106,10 @@ class Attempt:
             raise InvalidEvent(f"{event.type} could not be read back ({wrong})") from None
         return entry, state
 
-    def _reserved(self, entry: Entry) -> dict[str, What]:
-        """The reservations of an entry. Raises ``AlreadyUsed``."""
-        keys: dict[str, What] = {}
-        for what, key in reserves(self.state, entry):
+    def _reserved(self, once: str, event: Event) -> dict[str, What]:
+        """The reservations of an entry. Raises ``AlreadyUsed``; a host_ref is looked for before."""
+        keys: dict[str, What] = {once: "host_ref"} if once else {}
+        for what, key in named(self.state, event):
             name = reservation(self.stream, what, key)
             if name in self.keys or name in self._used or name in keys:
                 raise AlreadyUsed(

@@ -104,7 +104,7 @@ class Book(Reader):
         ``NoSuchLoop`` where nothing stands at that version any more: the loop was forgotten.
         """
         clean = self._hygiene.drafts(drafts)
-        return self._save(_Asked(stream, ready(stream, clean), session, also, after=after))
+        return self._save(_Asked(stream, ready(clean, once(stream, clean)), session, also, after=after))
 
     def record(
         self,
@@ -121,10 +121,10 @@ class Book(Reader):
         then the others go on. ``NoSuchLoop`` for a loop that is not there, or not any more.
         """
         clean = self._hygiene.drafts(drafts)
-        if len(clean) > 1:  # many are asked about at once; one is simply tried
-            taken = self._taken(stream, {once(stream, draft) for draft in clean})
-            clean = tuple(draft for draft in clean if once(stream, draft) not in taken)
-        return self._save(_Asked(stream, ready(stream, clean), session, also, tell=tell))
+        names = once(stream, clean)
+        # Many are asked about at once; one is simply tried.
+        taken = self._taken(stream, names) if len(names) > 1 else ()
+        return self._save(_Asked(stream, ready(clean, names, taken), session, also, tell=tell))
 
     def fork(
         self,
@@ -144,7 +144,7 @@ class Book(Reader):
         while True:
             place = self._parting(parent, version)
             forked = Draft(Forked(from_=place.forebears[0].stream, version=version))
-            tried = self._attempt(_Asked(stream, ready(stream, (forked,)), session, also), place)
+            tried = self._attempt(_Asked(stream, ready((forked,), ("",)), session, also), place)
             for _, refusal in tried.refused:
                 raise refusal
             if self._insert(tried.rows):

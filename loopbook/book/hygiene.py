@@ -17,17 +17,13 @@ from loopbook.entry import Draft
 from loopbook.evidence.redaction import Redactor
 from loopbook.evidence.text import clean
 
-#: Short texts (types, outcomes, ids, commands) come again and again; their verdicts are kept.
-SHORT = 200
-KEPT = 8_192
-
 Model = TypeVar("Model", bound=BaseModel)
 
 _SCALARS = frozenset({int, float, bool, datetime, type(None)})
 
 
 class Hygiene:
-    """Cleans texts, JSON values and models with one redactor. Safe across threads.
+    """Cleans texts, JSON values, models and drafts with one redactor. A value: it remembers nothing.
 
     >>> from loopbook.events import Task
     >>> Hygiene(Redactor()).model(Task(text="API_KEY=abc123")).text
@@ -36,17 +32,10 @@ class Hygiene:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._known: dict[str, str] = {}
 
     def text(self, text: str) -> str:
         """The text without secrets and lone surrogates; the same object if there were none."""
-        if len(text) > SHORT:
-            return self._redactor.text(clean(text))
-        known = self._known.get(text)
-        if known is None:
-            known = self._redactor.text(clean(text))
-            self._remember(text, known)
-        return text if known == text else known
+        return self._redactor.text(clean(text))
 
     def drafts(self, drafts: Iterable[Draft]) -> tuple[Draft, ...]:
         """The drafts with every text in them cleaned; the same objects where there is nothing to hide.
@@ -54,10 +43,10 @@ class Hygiene:
         A whole batch is asked about at once. What is asked about alone is what holds JSON, where a
         name may tell of a secret, and all of a batch that has something to hide.
         """
-        unknown: list[str] = []
-        asked = [(draft, self._are_texts(draft, unknown)) for draft in drafts]
-        clear = self._all_clear(unknown)
-        return tuple(draft if clear and texts else self._draft(draft) for draft, texts in asked)
+        texts: list[str] = []
+        plain = [(draft, _are_texts(draft, texts)) for draft in drafts]
+        clear = self._all_clear(texts)
+        return tuple(draft if clear and only_texts else self._draft(draft) for draft, only_texts in plain)
 
     def _draft(self, draft: Draft) -> Draft:
         event, unit, host_ref, line, at, session = draft
@@ -66,29 +55,8 @@ class Hygiene:
 
     def model(self, model: Model) -> Model:
         """The model with every text in it cleaned, those of unknown fields by their names too."""
-        unknown: list[str] = []
-        if self._holds_only_texts(model, unknown) and self._all_clear(unknown):
-            return model
-        return self._cleaned(model)
-
-    def _holds_only_texts(self, model: BaseModel, unknown: list[str]) -> bool:
-        """Whether all there is to clean are texts, no JSON; those not known to be clear are gathered."""
-        return not model.__pydantic_extra__ and self._are_texts(model.__dict__.values(), unknown)
-
-    def _are_texts(self, values: Iterable[object], unknown: list[str]) -> bool:
-        for value in values:  # a loop: every value of every event comes by here
-            cls = value.__class__
-            if cls is str:
-                if self._known.get(cast("str", value)) != value:
-                    unknown.append(cast("str", value))
-            elif cls in _SCALARS or not value:
-                continue
-            elif cls is tuple:
-                if not self._are_texts(cast("tuple[object, ...]", value), unknown):
-                    return False
-            elif not (isinstance(value, BaseModel) and self._holds_only_texts(value, unknown)):
-                return False
-        return True
+        texts: list[str] = []
+        return model if _are_texts((model,), texts) and self._all_clear(texts) else self._cleaned(model)
 
     def _all_clear(self, texts: list[str]) -> bool:
         """Whether none of these texts has anything to hide: asked of all at once, which is far quicker.
@@ -96,20 +64,8 @@ class Hygiene:
         No secret ends with a line end and goes on in the next text, so as lines of one text they show
         what each shows alone; where one shows more, all are cleaned one by one.
         """
-        if not texts:
-            return True
-        joined = "\n".join(texts)
-        if clean(joined) != joined or self._redactor.text(joined) is not joined:
-            return False
-        for text in texts:
-            if len(text) <= SHORT:
-                self._remember(text, text)
-        return True
-
-    def _remember(self, text: str, cleaned: str) -> None:
-        if len(self._known) >= KEPT:
-            self._known = {}  # a new dict: another thread may be reading the old one
-        self._known[text] = cleaned
+        joined = "\n".join(dict.fromkeys(texts))  # each once: words of the vocabulary come again and again
+        return self.text(joined) is joined
 
     def _cleaned(self, model: Model) -> Model:
         changed: dict[str, object] = {}
@@ -144,6 +100,26 @@ class Hygiene:
     def json(self, value: Mapping[str, object]) -> JsonValue:
         """A JSON object cleaned; a text under a key that names a secret goes as a whole."""
         return self._redactor.value(_without_surrogates(cast("JsonValue", value)))
+
+
+def _are_texts(values: Iterable[object], texts: list[str]) -> bool:
+    """Whether all there is to clean in values are texts, which are gathered, and no JSON."""
+    for value in values:  # a loop: every value of every event comes by here
+        cls = value.__class__
+        if cls is str:
+            texts.append(cast("str", value))
+        elif cls in _SCALARS or not value:
+            continue
+        elif cls is tuple:
+            if not _are_texts(cast("tuple[object, ...]", value), texts):
+                return False
+        elif (
+            not isinstance(value, BaseModel)
+            or value.__pydantic_extra__
+            or not _are_texts(value.__dict__.values(), texts)
+        ):
+            return False
+    return True
 
 
 def _without_surrogates(value: JsonValue, depth: int = 100) -> JsonValue:

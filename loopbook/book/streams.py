@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from loopbook.entry import Entry
@@ -36,6 +35,10 @@ CATALOGUE = "catalogue"
 What = Literal["host_ref", "todo", "unit", "finding"]
 
 _ID, _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}", r"(?!sha256=)[!-~]{1,200}"
+#: Asked of every event that is appended; few are of these types.
+_NAMING: frozenset[type[Event]] = frozenset({TodoOpened, UnitAdded, Review})
+_TOLD: frozenset[type[Event]] = frozenset({LoopOpened, Forked, SessionAdopted, LoopClosed, LoopReopened})
+
 _LOOP_ID, _PLAIN_KEY = re.compile(_ID), re.compile(_PLAIN)
 _HASHED, _HOST = "sha256=[0-9a-f]{64}", _PLAIN.replace("!-~", "!-9;-~")  # a host has no colon
 _NAME = re.compile(
@@ -75,7 +78,6 @@ def session_stream(host: str, session: str) -> str:
     return f"session:{_key(host.replace(':', '-'))}:{_key(session)}"
 
 
-@lru_cache(maxsize=4_096)  # one append asks for the same name up to three times
 def reservation(stream: str, what: What, key: str) -> str:
     """The stream that holds the one use of a key; a key too long or odd for a name by its hash.
 
@@ -109,16 +111,23 @@ def reserves(before: BookState | Folding, entry: Entry) -> Iterator[tuple[What, 
     """
     if entry.host_ref is not None:
         yield "host_ref", entry.host_ref
-    match entry.event:
+    yield from named(before, entry.event)
+
+
+def named(before: BookState | Folding, event: Event) -> Sequence[tuple[What, str]]:
+    """What an event itself uses for the first and only time."""
+    if event.__class__ not in _NAMING:
+        return ()
+    match event:
         case TodoOpened(todo=todo):
-            yield "todo", todo
+            return (("todo", todo),)
         case UnitAdded(unit=unit):
-            yield "unit", unit
+            return (("unit", unit),)
         case Review(findings=findings, reviewer=reviewer):
             standing = {finding.id for finding in before.work.findings if finding.reviewer == reviewer}
-            for finding in findings:
-                if finding.severity != "nit" and finding.id not in standing:
-                    yield "finding", finding.id
+            told = [finding.id for finding in findings if finding.severity != "nit"]
+            return [("finding", name) for name in told if name not in standing]
+    return ()
 
 
 def catalogued(stream: str, event: Event, state: BookState | Folding = EMPTY) -> Catalogued | None:
@@ -126,9 +135,9 @@ def catalogued(stream: str, event: Event, state: BookState | Folding = EMPTY) ->
 
     ``state`` is that after the event: what a fork is of, its parent says.
     """
-    prefix, _, loop = stream.partition(":")
-    if prefix != "loop":
+    if event.__class__ not in _TOLD or not stream.startswith("loop:"):
         return None
+    loop = stream.removeprefix("loop:")
     match event:
         case LoopOpened(kind=kind, intent=intent):
             return Catalogued(loop=loop, change="opened", kind=kind, intent=intent)

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from loopbook.book import Book, reservation
+from loopbook.book.streams import What
 from loopbook.entry import Draft
 from loopbook.errors import (
     AlreadyUsed,
@@ -56,9 +57,10 @@ def test_any_host_ref_is_reserved(book: Book, ref: str) -> None:
 
 def test_a_reservation_is_saved_with_what_it_reserves(book: Book) -> None:
     (entry,) = book.record(OWN, todo("t", "r"))
-    for what, key in (("host_ref", "r"), ("todo", "t")):
+    keys: tuple[tuple[What, str], ...] = (("host_ref", "r"), ("todo", "t"))
+    for what, key in keys:
         (kept,) = book.entries(reservation(OWN, what, key))
-        assert kept.event == Reserved(what=what, stream=OWN, seq=entry.seq)  # type: ignore[arg-type]  # one of the words
+        assert kept.event == Reserved(what=what, stream=OWN, seq=entry.seq)
         assert (kept.at, kept.session) == (entry.at, entry.session)
 
 
