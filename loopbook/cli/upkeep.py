@@ -185,7 +185,7 @@ def forget(
     with opened(store, session) as books:
         sizes = books.book.records.rows.sizes([loop_stream(loop)])
         entries = sizes[loop_stream(loop)].rows if sizes else 0  # its book may be damaged
-        _confirm(f"forget {loop} and its {entries} entries, for ever?", yes=yes)
+        _confirm(f"forget {loop} and its {entries} entries, for ever?", yes=yes or not entries)
         gone = remove(books.book, loop, now=datetime.now(UTC), session=session, with_forks=with_forks)
     for name in gone:
         say(f"{name} is forgotten; its bytes are gone from the file after: loopbook store vacuum")

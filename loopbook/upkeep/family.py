@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
-from loopbook.book.lineage import first_row
+from loopbook.book import Book
+from loopbook.book.lineage import first_row, lineage
 from loopbook.entry import decode
-from loopbook.errors import DamagedEntry
+from loopbook.errors import CannotScrub, DamagedEntry
 from loopbook.events import Forked
 from loopbook.store import Recorder
 
@@ -45,6 +46,28 @@ def forks_of(forks: Iterable[Fork], parents: Iterable[str]) -> list[Fork]:
         known |= {fork.stream for fork in new}
         grown = bool(new)
     return found
+
+
+def family(book: Book, stream: str) -> tuple[str, ...]:
+    """The streams that hang together with a book by forks, each after its parent.
+
+    Raises ``CannotScrub`` where there is no such book.
+    """
+    parts = [segment.stream for segment in lineage(book.records.rows, stream)]
+    if not parts:
+        raise CannotScrub(f"there is no {stream} in {book.url}; nothing was written; see: loopbook loop list")
+    forks = forks_of(all_forks(book.records.rows), parts[:1])
+    return tuple(dict.fromkeys([*parts, *(fork.stream for fork in forks)]))
+
+
+def with_forks(book: Book, streams: Set[str]) -> tuple[str, ...]:
+    """Some streams with their forks and the forks of these, each after its parent."""
+    forks = all_forks(book.records.rows)
+    names = streams | {fork.stream for fork in forks_of(forks, streams)}
+    within = {fork.stream: fork for fork in forks if fork.stream in names and fork.parent in names}
+    begun = sorted(names - within.keys())
+    after = [fork.stream for fork in forks_of(within.values(), begun)]
+    return tuple(dict.fromkeys([*begun, *after, *sorted(names)]))
 
 
 def _fork(rows: Recorder, stream: str) -> Fork | None:

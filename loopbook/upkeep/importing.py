@@ -64,6 +64,9 @@ def import_lines(book: Book, file: BinaryIO) -> Imported:
             written[part.stream] = _Bringing(book, file, part).bring()
         except _Refused as wrong:
             found.tell(wrong.line, f"nothing of {part.stream} was written: {wrong}")
+        except DamagedEntry as wrong:
+            told = str(wrong).partition("; ")[0]
+            found.tell(part.line, f"nothing of {part.stream} was written: in the store, {told}")
     problems = sorted(found.problems, key=lambda one: (one.line is None, one.line))
     return Imported(written, tuple(problems), tuple(found.notes))
 
@@ -144,23 +147,15 @@ class _Bringing:
         for number, row in self._rows():
             if row.originator_version > newest:
                 break
-            try:
-                same = next(ours, None) == row
-            except DamagedEntry:
-                same = False
-            if not same:
+            if next(ours, None) != row:
                 raise _Refused(number, f"the store has another seq {row.originator_version} of it")
 
     def _place(self, known: int) -> Place:
         """What the rows to be written go on from."""
         part = self._part
-        try:
-            if known:
-                return self._book.place_at(part.stream, known)
-            return Place() if part.parent is None else self._forked(part.parent, part.first - 1)
-        except DamagedEntry as wrong:
-            told = str(wrong).partition("; ")[0]
-            raise _Refused(part.line, f"what it goes on from cannot be read: {told}") from None
+        if known:
+            return self._book.place_at(part.stream, known)
+        return Place() if part.parent is None else self._forked(part.parent, part.first - 1)
 
     def _forked(self, parent: str, version: int) -> Place:
         line = self._part.runs[0].line

@@ -97,13 +97,13 @@ class Rewriting:
         row = None if fork is None else self.anew.get((fork.parent, fork.version))
         return prev if row is None else sum_in(row.state)
 
-    def say(self, now: datetime, session: str, reason: str, out_of: Callable[[str], str]) -> None:
-        """Let each stream say that it was written anew; ``out_of`` keeps the text out of names."""
+    def say(self, now: datetime, session: str, reason: str, *, named: Callable[[str], str]) -> None:
+        """Let each stream say that it was written anew; ``named`` takes the text out of a stream's name."""
         for stream, end in self.ends.items():
             of = self._source(stream)
             seqs = tuple(self.texts.get(of, ()))
-            named, before = out_of(self.name(of)), end.before
-            event = Scrubbed(of=named, seqs=seqs, reason=reason, before=before, after=end.after)
+            source, before = named(self.name(of)), end.before
+            event = Scrubbed(of=source, seqs=seqs, reason=reason, before=before, after=end.after)
             self.append(stream, event, now, session)
             if stream in self._names:
                 self._leave(stream, event, now)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from pydantic_core import to_json
 
 from loopbook.book import CATALOGUE, Book, is_name
-from loopbook.book.lineage import Segment, lineage
+from loopbook.book.lineage import lineage
 from loopbook.book.streams import catalogued
 from loopbook.entry import Entry, decode
 from loopbook.errors import CannotScrub, Refused, StoreUnavailable
@@ -31,7 +31,7 @@ from loopbook.events import Catalogued, Forked, LoopOpened
 from loopbook.projections import EMPTY, Folding, take
 from loopbook.projections.admission import admit
 from loopbook.store import IntegrityError, Row
-from loopbook.upkeep.family import all_forks, forks_of
+from loopbook.upkeep.family import all_forks, family, with_forks
 from loopbook.upkeep.rewriting import End, Key, Rewriting
 from loopbook.upkeep.rows import fields_in, rows_of
 from loopbook.upkeep.standing import SNAPSHOT, UNREADABLE, Place, everywhere, standing
@@ -104,7 +104,7 @@ def find(book: Book, stream: str | None, text: str) -> Iterator[Place]:
     if stream is None:
         yield from everywhere(book, text)
         return
-    for part in _family(book, stream):
+    for part in family(book, stream):
         yield from standing(book.records.rows.scan(part), text)
 
 
@@ -122,21 +122,6 @@ def _look_at(asked: Asked) -> None:
         raise CannotScrub("only a text is taken out of every book; nothing was written; name a loop")
 
 
-def _lineage(book: Book, stream: str) -> tuple[Segment, ...]:
-    """The segments of a book, the oldest first. Raises ``CannotScrub`` for no book."""
-    parts = lineage(book.records.rows, stream)
-    if not parts:
-        raise CannotScrub(f"there is no {stream} in {book.url}; nothing was written; see: loopbook loop list")
-    return parts
-
-
-def _family(book: Book, stream: str) -> tuple[str, ...]:
-    """The streams that hang together with a book by forks, each after its parent."""
-    parts = [segment.stream for segment in _lineage(book, stream)]
-    forks = forks_of(all_forks(book.records.rows), parts[:1])
-    return tuple(dict.fromkeys([*parts, *(fork.stream for fork in forks)]))
-
-
 class _Work:
     """One attempt: what is to be written, gathered in the order in which it depends on each other."""
 
@@ -144,7 +129,7 @@ class _Work:
         self._book, self._asked, self._now = book, asked, now
         self._store = book.records.rows
         self._head = book.head(CATALOGUE)  # before the forks are looked up: see the theory
-        self._scope = _family(book, asked.stream) if asked.stream else _holding(book, str(asked.text))
+        self._scope = family(book, asked.stream) if asked.stream else _holding(book, str(asked.text))
         self._loops = {name.removeprefix("loop:") for name in self._scope if name.startswith("loop:")}
         self._taking = Taking(asked.text, self._marks())
         self._only = self._place()
@@ -162,7 +147,7 @@ class _Work:
         stream, seq = self._asked.stream, self._asked.seq
         if stream is None or seq is None:
             return None
-        for part, first, last in _lineage(self._book, stream):
+        for part, first, last in lineage(self._store, stream):
             if first <= seq and (last is None or seq <= last):
                 return part, seq
         return stream, seq
@@ -180,7 +165,7 @@ class _Work:
         if not done.ends:
             self._refuse_nothing()
         session, reason = map(self._taking.out_of, (self._asked.session, self._asked.reason))
-        done.say(self._now, session, reason, self._taking.out_of)
+        done.say(self._now, session, reason, named=self._taking.out_of)
         done.ends.setdefault(CATALOGUE, End(self._head[0], self._head[1], self._head[1]))
         for stream in opened:
             if stream.startswith("loop:"):
@@ -280,13 +265,8 @@ class _Work:
 
 def _holding(book: Book, text: str) -> tuple[str, ...]:
     """The streams that hold a text, and what hangs on them by forks; each after its parent."""
-    holders = {place.stream for place in everywhere(book, text) if place.what not in {SNAPSHOT, UNREADABLE}}
-    forks = all_forks(book.records.rows)
-    names = {name for name in holders if is_name(name)} | {fork.stream for fork in forks_of(forks, holders)}
-    within = {fork.stream: fork for fork in forks if fork.stream in names and fork.parent in names}
-    begun = sorted(names - within.keys())
-    after = [fork.stream for fork in forks_of(within.values(), begun)]
-    return tuple(dict.fromkeys([*begun, *after, *sorted(names)]))
+    places = (place for place in everywhere(book, text) if place.what not in {SNAPSHOT, UNREADABLE})
+    return with_forks(book, {place.stream for place in places if is_name(place.stream)})
 
 
 def _admits(state: Folding, entry: Entry) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from loopbook.book import Book, loop_stream
-from loopbook.loop import LoopRow
+from loopbook.catalogue import LoopRow
 from loopbook.store import Size
 
 _NONE = Size(0, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loopbook.entry import Entry, encode, seal, sum_in
+from loopbook.entry import Draft, Entry, encode, seal, sum_in
 from loopbook.events import Event, Forked, Reserved, TodoCompleted, TodoOpened, Unknown
 from loopbook.loop import Books
 from loopbook.store import Row
@@ -201,3 +201,14 @@ def test_a_mark_of_any_shape_is_told(line: bytes) -> None:
         problems = brought(books, head_line() + line + b"\n" + end_line(0)).problems
         assert problems
         assert all(len(problem.what) < 200 for problem in problems)
+
+
+def test_a_book_may_begin_with_an_event_of_the_type_reserved(store_url: str) -> None:
+    """A reservation is told by the name of its stream, and not by the type of what stands there."""
+    with opened(store_url) as books, opened("memory:") as there:
+        books.book.record("guard:p", Draft(Reserved(what="todo", stream="x", seq=1)), Draft(X))
+        out = io.BytesIO()
+        write(everything(books.book), out)
+        assert import_lines(there.book, out).problems == ()
+        assert [*everything(there.book)] == [*everything(books.book)]
+        assert fsck(books.book).findings == fsck(there.book).findings == ()
