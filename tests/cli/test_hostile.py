@@ -104,7 +104,12 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, stores: Path, faulty: Faulty) -> World:
     """A world whose store is the one that settings name, and whose judge is a real server."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("LOOPBOOK_", "XDG_"))}
+    others = (
+        "LOOPBOOK_",
+        "XDG_",
+        "PYTHONUNBUFFERED",
+    )  # output that waits to be written is half of what can fail
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     folder = tmp_path_factory.mktemp("hostile")
     more = {"LOOPBOOK_STORE": "books.db", "LOOPBOOK_JUDGE_URL": faulty.at("fine"), "HOME": str(folder)}
     made = World(folder, {**ours, **more})
