@@ -15,18 +15,17 @@ speak of the same loop. This is an edge: here settings, environment and packaged
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from loopbook.book import CATALOGUE, Book, loop_stream, session_stream
-from loopbook.entry import Draft, Entry
-from loopbook.errors import AlreadyUsed, InvalidKind, NoSuchLoop, Stale, UnknownKind
+from loopbook.catalogue import LoopRow, listed
+from loopbook.entry import Draft
+from loopbook.errors import AlreadyUsed, NoSuchLoop, Stale, UnknownKind
 from loopbook.events import (
     BookChosen,
-    Catalogued,
     Event,
     LoopClosed,
     LoopOpened,
@@ -35,7 +34,8 @@ from loopbook.events import (
     Tier,
 )
 from loopbook.evidence.redaction import Redactor
-from loopbook.kinds import Kind, parse
+from loopbook.ids import sortable_id
+from loopbook.kinds import Kind
 from loopbook.ledger import Ledger
 from loopbook.limits import Options
 from loopbook.projections import BookState
@@ -48,22 +48,6 @@ if TYPE_CHECKING:
     from loopbook.settlement import CloseAnswer, Flow
 
 Clock = Callable[[], datetime]
-
-
-class LoopRow(NamedTuple):
-    """One loop as the catalogue has it: texts alone, so that it is JSON as it stands.
-
-    ``opened`` is a time in UTC, ``session`` the one that opened or last adopted it, ``outcome`` how
-    it closed (``None`` while it is open), ``parent`` the loop it is a fork of.
-    """
-
-    id: str
-    kind: str
-    intent: str
-    opened: str
-    session: str
-    outcome: str | None = None
-    parent: str | None = None
 
 
 class Books:
@@ -117,7 +101,7 @@ class Books:
         make_default_folder(store)
         book = Book(
             store,
-            redactor=redactor or own_redactor(),
+            redactor=redactor or Redactor.of_variables(os.environ),
             clock=clock,
         )
         made = new_id or (lambda: sortable_id(clock()))
@@ -132,6 +116,8 @@ class Books:
     def kinds(self) -> Mapping[str, Kind]:
         """The loop kinds at hand: the built-in ones and the user's, which win. Raises ``InvalidKind``."""
         if self._kinds is None:
+            from loopbook.kinds_at_hand import load_kinds
+
             self._kinds = load_kinds(self._kinds_dir or load_settings().kinds_dir)
         return self._kinds
 
@@ -224,15 +210,7 @@ class Books:
 
     def list(self) -> list[LoopRow]:
         """Every loop of the store, oldest first, from the catalogue alone: no loop's book is read."""
-        rows: dict[str, LoopRow] = {}
-        for entry in self.book.entries(CATALOGUE):
-            if not isinstance(entry.event, Catalogued):
-                continue
-            if entry.event.change == "forgotten":
-                rows.pop(entry.event.loop, None)
-            elif row := _row(rows, entry, entry.event):
-                rows[row.id] = row
-        return [*rows.values()]
+        return listed(self.book.entries(CATALOGUE))
 
     def adopt(self, id: str, session: str | None = None) -> Loop:  # noqa: A002 - what the caller calls it
         """Let a session go on with a loop; nothing is written where it does already.
@@ -383,65 +361,3 @@ class Loop(Ledger):
         """Let a closed loop go on. Raises ``Refused`` where it is open."""
         self.record(LoopReopened(), session=session)
         return self
-
-
-def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
-    """The built-in kinds and those of a user's folder, by name; the user's win.
-
-    Raises ``InvalidKind``, naming the file, for the first one that does not hold together.
-
-    >>> sorted(load_kinds())
-    ['change', 'chore', 'fix', 'research', 'review']
-    """
-    from importlib.resources import files
-
-    built_in = files("loopbook").joinpath("specs", "kinds")
-    texts = [(item.name, item.read_bytes()) for item in built_in.iterdir() if item.name.endswith(".toml")]
-    if folder is not None:
-        try:
-            texts += [(str(path), path.read_bytes()) for path in sorted(folder.glob("*.toml"))]
-        except OSError as wrong:
-            raise InvalidKind(f"{folder}: cannot be read ({wrong.strerror}); check the folder") from None
-    kinds: dict[str, Kind] = {}
-    for where, raw in texts:
-        try:
-            kind = parse(raw.decode("utf-8-sig"), where)
-        except UnicodeDecodeError:
-            raise InvalidKind(f"{where}: not UTF-8; save the file as UTF-8") from None
-        kinds[kind.name] = kind
-    return kinds
-
-
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
-
-
-def sortable_id(now: datetime) -> str:
-    """A short id that sorts by its second, with 20 random bits against a second one in it.
-
-    >>> sortable_id(datetime(2026, 1, 1, tzinfo=UTC))[:7]
-    '1mnbe80'
-    """
-    return f"{_base32(int(now.timestamp()), 7)}{_base32(secrets.randbits(20), 4)}"
-
-
-def _base32(number: int, digits: int) -> str:
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(digits)))
-
-
-def own_redactor() -> Redactor:
-    """A redactor that knows the values of this process's variables whose names say that they are secret."""
-    return Redactor.of_variables(os.environ)
-
-
-def _row(rows: Mapping[str, LoopRow], entry: Entry, event: Catalogued) -> LoopRow | None:
-    """A loop's row after one more entry of the catalogue; nothing for a loop nobody opened."""
-    row = rows.get(event.loop)
-    if event.change == "opened":
-        opened = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
-        said = event.kind or "", event.intent or "", opened, entry.session
-        return LoopRow(event.loop, *said, parent=event.parent)
-    if row is None or event.change == "scrubbed":
-        return row
-    if event.change == "adopted":
-        return row._replace(session=entry.session)
-    return row._replace(outcome=event.outcome if event.change == "closed" else None)

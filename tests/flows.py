@@ -11,7 +11,7 @@ from loopbook.advisors.asking import Answer, Failure, Packet, answer_from
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.entry import Draft, Entry
-from loopbook.loop import load_kinds
+from loopbook.kinds_at_hand import load_kinds
 from loopbook.projections import EMPTY, BookState, evolve
 from loopbook.settlement import (
     Append,

@@ -40,8 +40,9 @@ from loopbook.events import (
     TodoOpened,
     UnitAdded,
 )
+from loopbook.ids import sortable_id
 from loopbook.kinds import from_definition, parse
-from loopbook.loop import load_kinds, sortable_id
+from loopbook.kinds_at_hand import load_kinds
 from loopbook.projections import fold, position
 from tests.conftest import ROOT
 
@@ -258,7 +259,7 @@ def test_a_row_that_was_fed_is_skipped_without_being_encoded(
 ) -> None:
     loop = books.start("fix", "x")
     loop.feed(row_of(600))
-    monkeypatch.setattr("loopbook.book.core.Book._enter", None)
+    monkeypatch.setattr("loopbook.book.attempt.Attempt.enter", None)
     assert loop.feed(row_of(600)) == 0
 
 

@@ -49,8 +49,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_imports_its_projections_and_lists_its_kinds(installed: Path) -> None:
     code = (
-        "import loopbook.projections, loopbook.loop as loop;"
-        "print(loopbook.projections.__file__); print(*sorted(loop.load_kinds()))"
+        "import loopbook.projections, loopbook.kinds_at_hand as hand;"
+        "print(loopbook.projections.__file__); print(*sorted(hand.load_kinds()))"
     )
     where, kinds = run(sys.executable, "-c", code, cwd=installed, PYTHONPATH=str(installed)).splitlines()
     assert Path(where).is_relative_to(installed)

@@ -23,7 +23,7 @@ from loopbook.entry import Draft
 from loopbook.events import LoopOpened, Origin
 from loopbook.evidence.outcomes import DEFAULT, Rules
 from loopbook.evidence.redaction import Redactor
-from loopbook.loop import Books, own_redactor
+from loopbook.loop import Books
 from loopbook.transcripts import SessionFile, SessionReading, open_session, read_session
 
 #: The host name under which audit opens its loops: no session of any host has it.
@@ -89,7 +89,7 @@ def filed_session(file: SessionFile, options: Options, watch: Watch | None = Non
     """File a session, and keep its book open while it is told."""
     times = _Times()
     # The reader redacts before it cuts, the book once more: both must know the same secrets.
-    redactor = options.redactor or own_redactor()
+    redactor = options.redactor or Redactor.of_variables(os.environ)
     with _url(options.store) as url, _books(file, url, options, times, redactor) as books:
         reading = read_session(file, rules=options.rules, redactor=redactor)
         drafts = _watched(reading, times, watch)

@@ -78,7 +78,7 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def _at_hand() -> dict[str, Kind]:
-    from loopbook.loop import load_kinds
+    from loopbook.kinds_at_hand import load_kinds
 
     return dict(sorted(load_kinds(settings_for(None).kinds_dir).items()))
 

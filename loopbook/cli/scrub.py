@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -73,12 +74,12 @@ def scrub(
         if find is not None:
             _say_where(books, stream, _given(find))
             return
+        from loopbook.evidence.redaction import Redactor
         from loopbook.evidence.text import clean
-        from loopbook.loop import own_redactor
         from loopbook.upkeep.scrub import Asked
         from loopbook.upkeep.scrub import scrub as take_out
 
-        why = own_redactor().text(clean(reason))
+        why = Redactor.of_variables(os.environ).text(clean(reason))
         asked = Asked(stream, seq, None if text is None else _given(text), why, session, force)
         done = take_out(books.book, asked, datetime.now(UTC))
     for name, place in done.entries:

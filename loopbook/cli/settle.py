@@ -9,6 +9,7 @@ on the code asks for it with ``--exit-code``.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,10 +110,10 @@ def settle(
 
 
 def _run(run: str, stop: Literal["end", "length", "error", "aborted"], text: str) -> RunSettled:
+    from loopbook.evidence.redaction import Redactor
     from loopbook.evidence.runs import settle as settled
-    from loopbook.loop import own_redactor
 
-    return settled([], [], own_redactor(), run=run, stop=stop, final_text=text)
+    return settled([], [], Redactor.of_variables(os.environ), run=run, stop=stop, final_text=text)
 
 
 def _from_stdin() -> RunSettled:

@@ -62,7 +62,7 @@ _OF_TYPE: Mapping[str, tuple[Event, Event]] = {
 def letters(kind: Kind) -> tuple[Event, ...]:
     """The evidence that a kind is walked with, each letter once.
 
-    >>> from loopbook.loop import load_kinds
+    >>> from loopbook.kinds_at_hand import load_kinds
     >>> len(letters(load_kinds()["chore"])), len(letters(load_kinds()["fix"]))
     (10, 10)
     """

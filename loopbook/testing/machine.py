@@ -20,8 +20,8 @@ from loopbook.advisors.shape import Advisor
 from loopbook.errors import InvalidEvent, Refused
 from loopbook.events import Event, Origin, Tier
 from loopbook.kinds import Kind
+from loopbook.kinds_at_hand import load_kinds
 from loopbook.limits import MAX_CONTINUATIONS, Options
-from loopbook.loop import load_kinds
 from loopbook.testing import moves
 from loopbook.testing.alphabet import letters
 from loopbook.testing.answers import Numbers

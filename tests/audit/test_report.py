@@ -25,7 +25,7 @@ from loopbook.events import (
     Unknown,
 )
 from loopbook.kinds import Kind
-from loopbook.loop import load_kinds
+from loopbook.kinds_at_hand import load_kinds
 from loopbook.projections import fold
 from loopbook.run import Call
 

@@ -1,0 +1,34 @@
+"""The loop kinds at hand: those that come with the package, and a user's own, read from their files."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from loopbook.errors import InvalidKind
+from loopbook.kinds import Kind, parse
+
+
+def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
+    """The built-in kinds and those of a user's folder, by name; the user's win.
+
+    Raises ``InvalidKind``, naming the file, for the first one that does not hold together.
+
+    >>> sorted(load_kinds())
+    ['change', 'chore', 'fix', 'research', 'review']
+    """
+    built_in = files("loopbook").joinpath("specs", "kinds")
+    texts = [(item.name, item.read_bytes()) for item in built_in.iterdir() if item.name.endswith(".toml")]
+    if folder is not None:
+        try:
+            texts += [(str(path), path.read_bytes()) for path in sorted(folder.glob("*.toml"))]
+        except OSError as wrong:
+            raise InvalidKind(f"{folder}: cannot be read ({wrong.strerror}); check the folder") from None
+    kinds: dict[str, Kind] = {}
+    for where, raw in texts:
+        try:
+            kind = parse(raw.decode("utf-8-sig"), where)
+        except UnicodeDecodeError:
+            raise InvalidKind(f"{where}: not UTF-8; save the file as UTF-8") from None
+        kinds[kind.name] = kind
+    return kinds
