@@ -32,20 +32,47 @@ def list_kinds(as_json: AsJson = False) -> None:
     say_rows(("kind", "title", "phases"), rows)
 
 
-@app.command(epilog=example("loopbook kinds check my-kind.toml"))
+@app.command(
+    epilog=example("loopbook kinds check my-kind.toml", "loopbook kinds check --walk 2 my-kind.toml")
+)
 def check(
     paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Kind files, or folders of them.")],
+    walk: Annotated[
+        int,
+        typer.Option(
+            "--walk",
+            metavar="DEPTH",
+            min=0,
+            max=6,
+            help="Walk all histories of so many letters: can each still be closed? 2 take a second, 3 ten.",
+        ),
+    ] = 0,
 ) -> None:
     """Check kind files: every mistake with file, key and remedy."""
     wrong = 0
     for file in _files(paths):
         try:
-            say(f"ok   {file}: {_read(file).name}")
-        except InvalidKind as told:
-            wrong += 1
-            say(f"FAIL {told}")
+            told = _checked(file, walk)
+        except InvalidKind as mistake:
+            told = [f"FAIL {mistake}"]
+        for line in told:
+            say(line)
+        wrong += told[0].startswith("FAIL")
     if wrong:
         raise typer.Exit(FOUND)
+
+
+def _checked(file: Path, depth: int) -> list[str]:
+    """What is told of a kind file that can be read: one line, and the scenario of what a walk has found."""
+    kind = _read(file)
+    if not depth:
+        return [f"ok   {file}: {kind.name}"]
+    from loopbook.testing import walk
+
+    walked = walk(kind, depth=depth)
+    if walked.offence is None:
+        return [f"ok   {file}: {kind.name}; {walked.states} states were walked, and each can be closed"]
+    return [f"FAIL {file}: {walked.offence.what}", *walked.offence.scenario.splitlines()]
 
 
 @app.command(epilog=example("loopbook kinds draw fix", "loopbook kinds draw my-kind.toml"))

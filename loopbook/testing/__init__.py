@@ -21,22 +21,28 @@ if TYPE_CHECKING:
     from loopbook.testing.scenario_file import read_scenarios as read_scenarios
     from loopbook.testing.scenarios import run_scenario as run_scenario
     from loopbook.testing.sheet import Sheet as Sheet
+    from loopbook.testing.walking import Offence as Offence
+    from loopbook.testing.walking import Walked as Walked
+    from loopbook.testing.walking import walk as walk
 
 _WHERE = {
     "Always": "always",
     "BookMachine": "machine",
+    "Offence": "walking",
     "Sheet": "sheet",
+    "Walked": "walking",
     "book_machine": "machine",
     "broken": "always",
     "letters": "alphabet",
     "parse_scenarios": "scenario_file",
     "read_scenarios": "scenario_file",
     "run_scenario": "scenarios",
+    "walk": "walking",
 }
 
 __all__ = [
-    "Always", "BookMachine", "Sheet", "book_machine", "broken", "letters", "parse_scenarios",
-    "read_scenarios", "run_scenario",
+    "Always", "BookMachine", "Offence", "Sheet", "Walked", "book_machine", "broken", "letters",
+    "parse_scenarios", "read_scenarios", "run_scenario", "walk",
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import cast
 
@@ -22,11 +23,9 @@ def to_yaml(head: Head, steps: Iterable[Step]) -> str:
     - settle: {during: [{busy: true}]}
     """
     given = head.model_dump(mode="json", exclude_unset=True, exclude={"steps"})
-    lines = [*(f"{key}: {_flow(value)}" for key, value in given.items()), "steps:"]
-    for step in steps:
-        told = [f"{key}: {_flow(value)}" for key, value in plain(step).items()]
-        lines.append("- " + "\n  ".join(told))
-    return "\n".join(lines)
+    lines = [f"{key}: {_flow(value)}" for key, value in given.items()]
+    rows = ["\n  ".join(f"{key}: {_flow(value)}" for key, value in plain(step).items()) for step in steps]
+    return "\n".join([*lines, *(["steps:", *(f"- {row}" for row in rows)] if rows else ["steps: []"])])
 
 
 def plain(step: Step) -> dict[str, object]:
@@ -56,8 +55,10 @@ def _model(word: str, verb: Model) -> object:
 
 
 def _flow(value: object) -> str:
-    """A value on one line."""
-    from yaml import safe_dump
-
+    """A value on one line: as YAML, or where that cannot be written as JSON, which is YAML too."""
+    try:
+        from yaml import safe_dump
+    except ImportError:
+        return json.dumps(value)
     text: str = safe_dump(value, default_flow_style=True, sort_keys=False, width=10**9)
     return text.removesuffix("...\n").strip("\n")

@@ -10,7 +10,9 @@ import sys
 import pytest
 
 from loopbook.cli.exits import FOUND, USAGE
+from loopbook.projections import verification
 from loopbook.settings import SETTINGS, config_folder
+from loopbook.testing import parse_scenarios
 from tests.cli.conftest import Cli
 from tests.conftest import ROOT
 
@@ -48,6 +50,22 @@ def test_a_wrong_kind_is_told_with_its_remedy_and_the_others_are_still_checked(c
     assert first.startswith("FAIL a.toml: name: ")
     assert second.startswith("FAIL b.toml: not UTF-8")
     assert third == "ok   c.toml: fix"
+
+
+def test_a_kind_is_walked_too(cli: Cli) -> None:
+    shutil.copy(ROOT / "specs" / "kinds" / "chore.toml", cli.folder / "c.toml")
+    out = cli.ok("kinds", "check", "--walk", "1", "c.toml")
+    assert out == "ok   c.toml: chore; 61 states were walked, and each can be closed\n"
+
+
+def test_what_a_walk_finds_is_told_with_its_scenario(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(ROOT / "specs" / "kinds" / "chore.toml", cli.folder / "c.toml")
+    monkeypatch.setattr(verification, "verified", lambda _: False)
+    ran = cli("kinds", "check", "--walk", "1", "c.toml")
+    assert (ran.code, ran.err) == (FOUND, "")
+    first, *scenario = ran.out.splitlines()
+    assert first.startswith("FAIL c.toml: starved: what the loop at verify (")
+    assert parse_scenarios("\n".join(scenario), "found.yaml")
 
 
 def test_a_folder_without_a_kind_is_not_called_checked(cli: Cli) -> None:

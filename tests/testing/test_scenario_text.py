@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,3 +63,12 @@ def test_what_no_file_can_say_is_an_error() -> None:
         to_yaml(
             Head(scenario="s", steps=[]), [Step("noticed", Append(Noticed(advisor="a", key="", text="")))]
         )
+
+
+def test_without_the_yaml_library_it_is_json_which_is_yaml_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "yaml", None)
+        texts = [to_yaml(scenario.head, scenario.steps) for scenario in OWN]
+    for text, scenario in zip(texts, OWN, strict=True):
+        (back,) = parse_scenarios(text, "a.yaml")
+        assert [plain(step) for step in back.steps] == [plain(step) for step in scenario.steps]
