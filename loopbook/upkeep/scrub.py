@@ -212,8 +212,8 @@ class _Work:
         for entry in self._book.entries(stream):
             row = done.anew.get((entry.stream, entry.seq))
             other = entry if row is None else decode(*row)
-            if self._only is not None and self._asked.text is not None:
-                self._look_at(old, entry, new, other)
+            if row is not None or self._only is not None:
+                _look_at_both(old, entry, new, other)
             take(old, entry)
             take(new, other)
             if entry.stream == stream and isinstance(other.event, LoopOpened | Forked):
@@ -224,14 +224,6 @@ class _Work:
                 " nothing was written; take out the secret alone with --text, or force it with --force"
             )
         return opened
-
-    def _look_at(self, old: Folding, entry: Entry, new: Folding, other: Entry) -> None:
-        """Refuse ids that would not fit each other any more: a text that is taken out of one place alone."""
-        if _admits(old, entry) and not _admits(new, other):
-            raise CannotScrub(
-                f"{entry.stream} seq {entry.seq} names an id that holds the text, and then would name none;"
-                " nothing was written; take it out of the whole book, without --seq"
-            )
 
     # --- the catalogue ----------------------------------------------------------------------------
 
@@ -269,9 +261,18 @@ def _holding(book: Book, text: str) -> tuple[str, ...]:
     return with_forks(book, {place.stream for place in places if is_name(place.stream)})
 
 
-def _admits(state: Folding, entry: Entry) -> bool:
+def _look_at_both(old: Folding, entry: Entry, new: Folding, other: Entry) -> None:
+    """Refuse what no book would take any more, and so no import: an id that is named elsewhere, say."""
+    if (why := _refusal(new, other)) and not _refusal(old, entry):
+        raise CannotScrub(
+            f"{entry.stream} seq {entry.seq} could not stand there any more ({why}); nothing was written;"
+            " give --text alone, for the whole book, or --seq alone, for all texts of that entry"
+        )
+
+
+def _refusal(state: Folding, entry: Entry) -> str:
     try:
         admit(state, entry.event, entry.unit)
-    except Refused:
-        return False
-    return True
+    except Refused as wrong:
+        return str(wrong).partition(";")[0]
+    return ""

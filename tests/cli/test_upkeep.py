@@ -117,6 +117,26 @@ def test_a_file_that_is_no_export_is_told(cli: Cli, text: bytes) -> None:
     assert ran.err.startswith("loopbook: ")
 
 
+def test_hostile_lines_are_told_one_by_one_and_obeyed_by_no_terminal(busy: Cli) -> None:
+    good = busy.ok("store", "export", "fix-0").splitlines(keepends=True)
+    bad = [
+        good[1].replace('"version":1,', f'"version":{2**63},').replace("fix-0", "big"),
+        good[1].replace("fix-0", "\\u001b[2J\\u0000\\ud800"),
+        good[1]
+        .replace("fix-0", "deep")
+        .replace('"session":', '"x":' + "[" * 300 + "]" * 300 + ',"session":'),
+        good[1].replace("fix-0", "nan").replace('"session":', '"x":NaN,"session":'),
+    ]
+    text = "".join([good[0], *bad, *good[1:-1], good[-1].replace(":2", f":{2 + len(bad)}")])
+    ran = busy("store", "import", "-", "--store", "new.db", stdin=text)
+    assert (ran.code, ran.out) == (FOUND, "loop:fix-0: 2 entries written\n")
+    assert [line.split(":")[1] for line in ran.err.splitlines()] == [
+        f" line {number}" for number in range(2, 6)
+    ]
+    assert "\x1b" not in ran.err
+    busy.ok("store", "fsck", "--store", "new.db")
+
+
 def test_files_that_cannot_be_read_or_written_are_one_line(busy: Cli) -> None:
     assert "no such file" in busy.error(STORE, "store", "import", "none.jsonl")
     (busy.folder / "there").write_text("mine")

@@ -35,7 +35,7 @@ from loopbook.upkeep.standing import UNREADABLE, Place
 from tests.book.drafts import NOON, told_nothing
 from tests.conftest import PROVE
 from tests.strategies_events import events
-from tests.upkeep.test_scrub import SECRET, held
+from tests.upkeep.test_scrub import SECRET, comes_again, held
 from tests.upkeep.world import fill, opened, rows_of
 
 
@@ -90,6 +90,7 @@ def test_in_whatever_field_a_secret_stands_it_is_nowhere_afterwards(tmp_path: Pa
             assert held(folder, SECRET)
             done = everywhere(books, SECRET, reason=f"{SECRET} leaked", session=SECRET)
             assert done.left == ()
+            comes_again(books)
             books.book.records.rows.vacuum()
             assert held(folder, SECRET) == []
         assert held(folder, SECRET, "hunter2") == []
@@ -259,9 +260,22 @@ def test_an_id_that_is_named_elsewhere_is_not_taken_out_of_one_entry(books: Book
     loop = books.start("fix", "i", id="a")
     loop.record(TodoOpened(todo="t-hunter2", subject="s"), TodoCompleted(todo="t-hunter2"))
     before = rows_of(books.book)
-    with pytest.raises(CannotScrub, match="without --seq"):
+    with pytest.raises(CannotScrub, match="todo 't-hunter2' is not open"):
         scrub(books.book, Asked("loop:a", seq=2, text="hunter2", force=True), NOON)
     assert rows_of(books.book) == before
+
+
+def test_a_text_that_grows_beyond_what_a_book_takes_goes_with_its_whole_entry(books: Books) -> None:
+    """A follow-up has at most 200 characters, and the mark is longer than the secret was."""
+    loop = books.start("fix", "i", id="a")
+    loop.record(TodoOpened(todo="t", subject="s", followup="x" * 190 + "hunter2"))
+    before = rows_of(books.book)
+    with pytest.raises(CannotScrub, match="--seq alone"):
+        scrub(books.book, Asked(None, text="hunter2", force=True), NOON)
+    assert rows_of(books.book) == before
+    scrub(books.book, Asked("loop:a", seq=2), NOON)
+    comes_again(books)
+    assert [*find(books.book, None, "hunter2")] == []
 
 
 def test_damage_elsewhere_does_not_hinder_and_damage_that_holds_it_is_told(tmp_path: Path) -> None:

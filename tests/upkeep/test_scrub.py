@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -34,9 +35,11 @@ from loopbook.projections import fold
 from loopbook.run import Call, Line
 from loopbook.store import Stand
 from loopbook.upkeep.fsck import Head, fsck
+from loopbook.upkeep.importing import import_lines
 from loopbook.upkeep.scrub import Asked, Scrubbing, find, scrub
 from loopbook.upkeep.standing import SNAPSHOT, Place
 from loopbook.upkeep.texts import FIELDS, NAMES, WITHIN, WORDS, models_in, without_texts
+from loopbook.upkeep.transfer import everything, write
 from tests.book.drafts import NOON, told_nothing
 from tests.conftest import PROVE
 from tests.strategies_events import histories
@@ -136,6 +139,16 @@ def test_unknown_events_lose_every_text(books: Books) -> None:
 # --- what stays ----------------------------------------------------------------------------------
 
 
+def comes_again(books: Books) -> None:
+    """The store is sound, and another one takes all of it."""
+    assert fsck(books.book).findings == ()
+    out = io.BytesIO()
+    write(everything(books.book), out)
+    with opened("memory:") as there:
+        assert import_lines(there.book, out).problems == ()
+        assert fsck(there.book).findings == ()
+
+
 def alike(old: object, new: object) -> bool:
     """Equal but for texts that were replaced, or cut to another length for it."""
     if isinstance(old, str) and isinstance(new, str):
@@ -166,7 +179,7 @@ def test_a_scrubbed_book_means_what_it_meant(history: list[Draft], data: st.Data
         after = [*loop.entries()]
         assert alike(before._replace(version=loop.version), loop.state)
         assert fold(after) == loop.state
-        assert fsck(books.book).findings == ()
+        comes_again(books)
         for old, new in zip(entries, after, strict=False):
             assert old[:2] == new[:2]
             assert old[3:8] == new[3:8]
