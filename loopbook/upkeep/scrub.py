@@ -131,16 +131,10 @@ class _Work:
         self._head = book.head(CATALOGUE)  # before the forks are looked up: see the theory
         self._scope = family(book, asked.stream) if asked.stream else _holding(book, str(asked.text))
         self._loops = {name.removeprefix("loop:") for name in self._scope if name.startswith("loop:")}
-        self._taking = Taking(asked.text, self._marks())
+        used = set() if asked.text is None else marks_in(stored.row for stored in self._store.scan())
+        self._taking = Taking(asked.text, used)
         self._only = self._place()
         self._listed: dict[int, Catalogued] = {}  # what the catalogue must say of openings, by its seq
-
-    def _marks(self) -> set[str]:
-        if self._asked.text is None:
-            return set()
-        if self._asked.stream is None:
-            return marks_in(stored.row for stored in self._store.scan())
-        return set[str]().union(*(marks_in(rows_of(self._store, name)) for name in self._scope))
 
     def _place(self) -> Key | None:
         """The one entry that texts are taken out of, if it is one."""

@@ -229,6 +229,16 @@ def test_an_intent_cut_in_the_middle_of_it_is_listed_as_the_book_says(books: Boo
         assert "hunte" not in " ".join(row.intent for row in books.list())
 
 
+def test_two_sessions_never_get_one_name(books: Books) -> None:
+    for secret in ("hunter2", "swordf1"):
+        books.own(secret).record(Prompted(prompt="p", text="x"))
+    for secret in ("hunter2", "swordf1"):
+        scrub(books.book, Asked(books.own(secret).stream, text=secret), NOON)
+    assert fsck(books.book).findings == ()
+    assert books.book.head("session:loopbook:[scrubbed-7-chars]")[0] == 2
+    assert books.book.head("session:loopbook:[scrubbed-7-chars-2]")[0] == 2
+
+
 def test_a_name_that_would_be_none_stays_and_is_told(books: Books) -> None:
     books.own("x" * 190 + "hunter2").record(Prompted(prompt="p", text="hunter2"))
     name = books.own("x" * 190 + "hunter2").stream
