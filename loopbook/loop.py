@@ -261,9 +261,9 @@ class Books:
         else:
             self.book.append(loop.stream, Draft(event), session=by, also=also, after=after)
 
-    def _chosen(self, loop: Loop, session: str) -> tuple[tuple[str, Draft], ...]:
+    def _chosen(self, loop: Loop, session: str) -> tuple[tuple[str, Event], ...]:
         """What the session's own stream is told of its current book."""
-        return ((session_stream(self.host, session), Draft(BookChosen(book=loop.stream))),)
+        return ((session_stream(self.host, session), BookChosen(book=loop.stream)),)
 
     def _kind(self, name: str) -> Kind:
         try:

@@ -14,7 +14,7 @@ No read is needed where nobody else writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
@@ -28,10 +28,12 @@ from loopbook.book.reading import Reader
 from loopbook.book.streams import CATALOGUE, catalogued, reservation
 from loopbook.entry import Draft, Entry, damaged, sum_in, utc
 from loopbook.errors import CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
-from loopbook.events import Forked
+from loopbook.events import Event, Forked
 from loopbook.evidence.redaction import Redactor
-from loopbook.store import Row, Stand
+from loopbook.store import Row, Stand, swallowed
 
+#: How often a save is attempted again for no reason that can be seen.
+UNEXPLAINED = 8
 #: Told of a draft that could not be taken, so that the others may go on.
 Tell = Callable[[Draft, Refused | InvalidEvent], None]
 
@@ -42,18 +44,37 @@ class _Asked(NamedTuple):
     stream: str
     drafts: tuple[Ready, ...]
     session: str
-    also: Sequence[tuple[str, Draft]] = ()
+    also: Sequence[tuple[str, Event]] = ()
     after: int | None = None
     tell: Tell | None = None
     used: frozenset[str] = frozenset()
 
 
 class _Tried(NamedTuple):
-    """What an attempt came to: it, all rows to be saved, and the drafts that it could not take."""
+    """What an attempt came to: it, all rows to be saved, and the drafts that it could not take.
+
+    ``heads`` are the sums of other streams' newest rows, which the save goes on from.
+    """
 
     attempt: Attempt
     rows: Sequence[Row]
     refused: Sequence[tuple[Draft, Refused | InvalidEvent]]
+    heads: Mapping[str, str] = {}
+
+
+class _Patience:
+    """Ends what is refused again and again while nothing changes that it was attempted on."""
+
+    def __init__(self, store: str) -> None:
+        self._store, self._unexplained = store, 0
+        self._known: tuple[object, ...] = ()
+
+    def goes_on(self, *known: object) -> None:
+        """Before an attempt on what is known now. Raises ``ForeignStore``."""
+        self._unexplained = self._unexplained + 1 if known == self._known else 0
+        self._known = known
+        if self._unexplained > UNEXPLAINED:
+            raise swallowed(self._store)
 
 
 class Book(Reader):
@@ -94,13 +115,14 @@ class Book(Reader):
         *drafts: Draft,
         after: int,
         session: str = "",
-        also: Sequence[tuple[str, Draft]] = (),
+        also: Sequence[tuple[str, Event]] = (),
     ) -> tuple[Entry, ...]:
         """Append if the stream still stands at version ``after``; all drafts, or none and an error.
 
         Drafts whose host_ref the stream has are skipped; what was written is returned. ``also``
-        are drafts for other streams, saved at once with these whatever their versions are.
-        Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent``, and
+        are events for other streams, saved at once with these whatever their versions are.
+        Raises ``Stale``, ``Refused`` (see ``loopbook.projections.admission``) or ``InvalidEvent`` (so
+        where ``also`` names the stream itself), and
         ``NoSuchLoop`` where nothing stands at that version any more: the loop was forgotten.
         """
         clean = self._hygiene.drafts(drafts)
@@ -111,7 +133,7 @@ class Book(Reader):
         stream: str,
         *drafts: Draft,
         session: str = "",
-        also: Sequence[tuple[str, Draft]] = (),
+        also: Sequence[tuple[str, Event]] = (),
         tell: Tell | None = None,
     ) -> tuple[Entry, ...]:
         """Append whatever else has been appended meanwhile; all drafts in one save, or none.
@@ -133,7 +155,7 @@ class Book(Reader):
         stream: str,
         *,
         session: str = "",
-        also: Sequence[tuple[str, Draft]] = (),
+        also: Sequence[tuple[str, Event]] = (),
     ) -> Entry:
         """Begin a stream that goes on from a version of another one; its first entry is returned.
 
@@ -141,12 +163,14 @@ class Book(Reader):
         was used there once is used here. A version that stands in a parent of ``parent`` is forked
         from there. Raises ``CannotFork``, and ``Stale`` where ``stream`` is there already.
         """
+        patience = _Patience(self.url)
         while True:
             place = self._parting(parent, version)
             forked = Draft(Forked(from_=place.forebears[0].stream, version=version))
             tried = self._attempt(_Asked(stream, ready((forked,), ("",)), session, also), place)
             for _, refusal in tried.refused:
                 raise refusal
+            patience.goes_on(place[:2], tried.heads)
             if self._insert(tried.rows):
                 self._keep(stream, with_snapshot(self._records, stream, tried.attempt.place()))
                 return tried.attempt.entries[0]
@@ -190,10 +214,15 @@ class Book(Reader):
         return NoSuchLoop(f"no {stream} in {self.url}; nothing was written; see: loopbook loop list")
 
     def _save(self, asked: _Asked) -> tuple[Entry, ...]:
-        """Attempt until the outcome is sure: each turn either ends or knows more than the one before."""
+        """Attempt until the outcome is sure: each turn either ends or knows more than the one before.
+
+        A turn that does not is taken a few times: what it stood on may have come back meanwhile.
+        """
         place = self._start(asked)
+        patience = _Patience(self.url)
         while True:
-            attempt, rows, refused = tried = self._attempt(asked, place)
+            attempt, rows, refused, heads = tried = self._attempt(asked, place)
+            patience.goes_on(asked, place, heads)
             if refused and not (attempt.entries and asked.tell):
                 # Refused on the state at ``place``, which need not be the newest.
                 newer = self._newer(asked, place)
@@ -214,6 +243,8 @@ class Book(Reader):
 
     def _start(self, asked: _Asked) -> Place:
         self._store()
+        if any(other == asked.stream for other, _ in asked.also):
+            raise InvalidEvent(f"what is to be told to other streams names {asked.stream} itself")
         known = self._known(asked.stream)
         if known is None or (asked.after is not None and known.version != asked.after):
             known = self.place(asked.stream)
@@ -249,7 +280,10 @@ class Book(Reader):
         _look_for_sum(place, asked.stream)
         now, session = self._clock(), self._hygiene.text(asked.session)
         attempt = Attempt(asked.stream, place, session, now, asked.used)
-        others, refused = list(asked.also), list[tuple[Draft, Refused | InvalidEvent]]()
+        others, refused = (
+            [(other, Draft(event)) for other, event in asked.also],
+            list[tuple[Draft, Refused | InvalidEvent]](),
+        )
         for one in asked.drafts:
             if one.once in attempt.keys:
                 continue  # the same thing twice within one call
@@ -262,15 +296,24 @@ class Book(Reader):
                 return _Tried(attempt, (), refused)
             if (said := catalogued(asked.stream, entry.event, attempt.state)) is not None:
                 others.append((CATALOGUE, Draft(said, at=entry.at, session=entry.session)))
-        if attempt.entries:
-            attempt.rows += self._others(others, session, now)
-        return _Tried(attempt, attempt.rows, refused)
+        if not attempt.entries:
+            return _Tried(attempt, attempt.rows, refused)
+        begun = {stream: self._head(stream) for stream, _ in others}
+        attempt.rows += self._others(others, {**begun}, session, now)
+        return _Tried(
+            attempt, attempt.rows, refused, {stream: digest for stream, (_, digest) in begun.items()}
+        )
 
-    def _others(self, others: Iterable[tuple[str, Draft]], session: str, now: datetime) -> Iterator[Row]:
+    def _others(
+        self,
+        others: Iterable[tuple[str, Draft]],
+        heads: dict[str, tuple[int, str]],
+        session: str,
+        now: datetime,
+    ) -> Iterator[Row]:
         """The rows for other streams, each after its stream's newest."""
-        heads: dict[str, tuple[int, str]] = {}
         for stream, draft in others:
-            version, digest = heads.get(stream) or self._head(stream)
+            version, digest = heads[stream]
             by = session if draft.session is None else draft.session
             event = self._hygiene.model(draft.event)
             row = self._records.codec.row(

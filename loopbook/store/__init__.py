@@ -15,7 +15,7 @@ application with everything that the process environment could change taken out.
 from eventsourcing.persistence import IntegrityError
 
 from loopbook.store.contract import Facts, Recorder, Row, Size, Stand, Stored, Waiter
-from loopbook.store.footing import parent_of
+from loopbook.store.footing import parent_of, swallowed
 from loopbook.store.records import Records, open_records, schema_of
 from loopbook.store.urls import StoreURL, parse_url, without_password
 
@@ -34,5 +34,6 @@ __all__ = [
     "parent_of",
     "parse_url",
     "schema_of",
+    "swallowed",
     "without_password",
 ]

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from eventsourcing.persistence import IntegrityError
 
 from loopbook.entry import damaged, decode, prev_in
+from loopbook.errors import ForeignStore
 from loopbook.events import Forked
 from loopbook.store.contract import Row, Stand
 
@@ -49,9 +50,10 @@ class Gathered:
     (3, (Stand(stream='a', version=2, sum='5a'),), (Begun(stream='b', first=1, last=1),))
     """
 
-    __slots__ = ("_first", "_last")
+    __slots__ = ("_first", "_last", "passed")
 
     def __init__(self) -> None:
+        self.passed = 0
         self._first: dict[str, Row] = {}
         self._last: dict[str, int] = {}
 
@@ -59,10 +61,11 @@ class Gathered:
         """The rows as they are, remembering of each stream where it begins and ends."""
         for row in rows:
             self._note(row)
+            self.passed += 1
             yield row
 
     def _note(self, row: Row) -> None:
-        stream, version, topic, _ = row
+        stream, version, _, _ = row
         if stream.startswith("once:"):  # a book may hold an event of the type "reserved"
             return
         known = self._first.get(stream)
@@ -107,3 +110,11 @@ def unfounded(what: Stand | Begun | None = None) -> IntegrityError:
         return IntegrityError(f"{what.stream} has rows already, so nothing can begin it")
     where = "what they go on from" if what is None else f"{what.stream} seq {what.version}"
     return IntegrityError(f"{where} is not there as it was, so nothing can follow it")
+
+
+def swallowed(store: str) -> ForeignStore:
+    """The refusal of a save that a trigger, rule or constraint which is not ours let happen in part or not."""
+    return ForeignStore(
+        f"{store}: something that no loopbook made changes or refuses what is saved; nothing was written;"
+        " see: loopbook store check"
+    )

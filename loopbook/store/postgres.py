@@ -24,15 +24,15 @@ from typing import TypeVar, cast
 from uuid import UUID
 
 import psycopg
-from eventsourcing.persistence import ApplicationRecorder, StoredEvent
+from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresFactory
 from eventsourcing.utils import Environment
-from psycopg.errors import UniqueViolation
+from psycopg.errors import DivisionByZero, FeatureNotSupported, UniqueViolation
 from psycopg.sql import SQL, Composed, Identifier
 
 from loopbook.errors import StoreUnavailable
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter, past
-from loopbook.store.footing import Footing, Gathered, footing, unfounded
+from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded
 from loopbook.store.server import Connection, Listener, Server, look, prepare
 from loopbook.store.urls import StoreURL
 
@@ -55,12 +55,16 @@ _STANDS = (
     " FROM unnest(%s::text[], %s::bigint[], %s::bigint[]) AS b(id, first, last)) = 0"
 )
 _STATEMENTS = {
+    # Whether it stood; an error, which undoes it, where it did and not every row was kept.
     "insert": "WITH said AS MATERIALIZED (SELECT pg_notify({channel}, '') WHERE"
-    f" {_STANDS}) INSERT INTO {{events}} (originator_id, originator_version, topic, state)"
-    f" SELECT r.id, r.version, r.topic, r.state FROM said, {_ROWS}",
+    f" {_STANDS}), kept AS (INSERT INTO {{events}} (originator_id, originator_version, topic, state)"
+    f" SELECT r.id, r.version, r.topic, r.state FROM said, {_ROWS} RETURNING 1)"
+    " SELECT count(*) / (count(*) * %s = (SELECT count(*) FROM kept))::int FROM said",
     "stands": f"SELECT 1 WHERE {_STANDS}",
     "same": f"SELECT count(*) FROM {_ROWS} JOIN {{events}} t ON (t.originator_id, t.originator_version)"
     " = (r.id, r.version) AND (t.topic, t.state) = (r.topic, r.state)",
+    "there": f"SELECT count(*) FROM {_ROWS} JOIN {{events}} t ON (t.originator_id, t.originator_version)"
+    " = (r.id, r.version)",
     "update": f"UPDATE {{events}} t SET topic=r.topic, state=r.state FROM {_ROWS}"
     " WHERE (t.originator_id, t.originator_version) = (r.id, r.version)",
     "select": "SELECT originator_id, originator_version, topic, state FROM {events} WHERE originator_id=%s",
@@ -155,33 +159,48 @@ class PostgresRecorder(PostgresApplicationRecorder):
         After a lost answer it is tried again: what was kept is found, byte for byte, and is no conflict.
         """
         rows = cast("list[Row]", sorted(cast("Sequence[Row]", stored_events)))
-        columns = _columns(rows)
-        asked = [*_needed(footing(rows)), *columns]
         tried = 0
 
         def insert(connection: Connection) -> None:
             nonlocal tried
             tried += 1
             try:
-                if not connection.execute(self._sql["insert"], asked).rowcount:
-                    raise unfounded()
-            except UniqueViolation:
-                if tried == 1 or connection.execute(self._sql["same"], columns).fetchone() != (len(rows),):
+                self._add(connection, rows)
+            except (UniqueViolation, IntegrityError):
+                # Whatever came after them, they are there if they were kept.
+                if tried == 1 or not self._has(connection, rows):
                     raise
 
         if rows:
             self._run(insert, writes=True)
         return None
 
+    def _add(self, connection: Connection, rows: Sequence[Row]) -> None:
+        """Add rows in the order of their keys, all or none."""
+        asked = [*_needed(footing(rows)), *_columns(rows), len(rows)]
+        try:
+            stood = connection.execute(self._sql["insert"], asked).fetchone()
+        except (DivisionByZero, FeatureNotSupported):  # the latter: a rule, which asks for another statement
+            raise swallowed(self.server.name) from None
+        if stood != (1,):
+            raise unfounded()
+
+    def _has(self, connection: Connection, rows: Sequence[Row]) -> bool:
+        """Whether these very rows are there, byte for byte."""
+        return connection.execute(self._sql["same"], _columns(rows)).fetchone() == (len(rows),)
+
     def load(self, rows: Iterable[Row]) -> None:
         """Store all rows or none, made one by one while they are stored."""
         gathered = Gathered()
 
         def work(connection: Connection) -> None:
-            with connection.cursor().copy(self._sql["copy"]) as copy:
+            cursor = connection.cursor()
+            with cursor.copy(self._sql["copy"]) as copy:
                 copy.set_types(["text", "int8", "text", "bytea"])
                 for row in gathered.passing(rows):
                     copy.write_row(row)
+            if cursor.rowcount != gathered.passed:
+                raise swallowed(self.server.name)
             # After the last row was made, so that it has seen what its maker has: see the theory.
             self._stand(connection, gathered.footing())
 
@@ -265,14 +284,15 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
-        asked = [*_needed(footing(added)), *_columns(sorted(added))]
 
         def work(connection: Connection) -> None:
             connection.execute(self._sql["lock"])
+            if connection.execute(self._sql["there"], _columns(rows)).fetchone() != (len(rows),):
+                raise unfounded()
             if connection.execute(self._sql["update"], _columns(rows)).rowcount != len(rows):
-                raise unfounded()
-            if added and not connection.execute(self._sql["insert"], asked).rowcount:
-                raise unfounded()
+                raise swallowed(self.server.name)
+            if added:
+                self._add(connection, sorted(added))
             self._remove(connection, gone, "events", "snapshots")
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, "snapshots")
 
@@ -281,8 +301,10 @@ class PostgresRecorder(PostgresApplicationRecorder):
     def _remove(self, connection: Connection, streams: Collection[str], *tables: str) -> None:
         names = [name for name in streams if _can_be(name)]
         for table in tables:
-            statement = SQL("DELETE FROM {} WHERE originator_id=ANY(%s)").format(self._tables[table])
-            connection.execute(statement, [names])
+            of_these = SQL("FROM {} WHERE originator_id=ANY(%s)").format(self._tables[table])
+            connection.execute(SQL("DELETE ") + of_these, [names])
+            if connection.execute(SQL("SELECT 1 {} LIMIT 1").format(of_these), [names]).fetchone():
+                raise swallowed(self.server.name)
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""

@@ -28,12 +28,14 @@ from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.contract import Facts, Row, Size, Stand, Stored, Waiter, past
 from loopbook.store.files import prepare, refuse_carried, told
-from loopbook.store.footing import Footing, Gathered, footing, unfounded
+from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
 #: Where snapshots are kept: the library's shape.
 SNAPSHOTS = "stored_snapshots"
+#: What says that a version is taken; whatever else is violated is no matter of ours.
+_TAKEN = {sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE}
 #: The ``sum`` that a row carries: the 64 bytes before its last two.
 _SUM = "substr(state, -66, 64)"
 
@@ -60,10 +62,15 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
 
         def work(connection: sqlite3.Connection) -> None:
             self._stand(connection, needed)
-            connection.executemany(self.insert_events_statement, rows)
+            self._add(connection, rows)
 
         self._write(work)
         return None
+
+    def _add(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+        """Add all rows or none."""
+        if rows and connection.executemany(self.insert_events_statement, rows).rowcount != len(rows):
+            raise swallowed(str(self.connections.path))
 
     def _stand(self, connection: sqlite3.Connection, needed: Footing) -> None:
         """Refuse what does not stand on what is there."""
@@ -101,6 +108,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         except (sqlite3.IntegrityError, IntegrityError) as wrong:
             connection.execute("ROLLBACK")
             kept = True
+            if isinstance(wrong, sqlite3.Error) and wrong.sqlite_errorcode not in _TAKEN:
+                raise swallowed(str(self.connections.path)) from wrong
             raise IntegrityError(str(wrong)) from None
         except sqlite3.Error as wrong:
             raise told(wrong, self.connections.path) from wrong
@@ -182,7 +191,9 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         gathered = Gathered()
 
         def work(connection: sqlite3.Connection) -> None:
-            connection.executemany(self.insert_events_statement, gathered.passing(rows))
+            cursor = connection.executemany(self.insert_events_statement, gathered.passing(rows))
+            if gathered.passed and cursor.rowcount != gathered.passed:
+                raise swallowed(str(self.connections.path))
             self._stand(connection, gathered.footing())
 
         self._write(work)
@@ -208,25 +219,30 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             f"UPDATE {self.events_table_name} SET topic=?, state=?"
             " WHERE originator_id=? AND originator_version=?"
         )
+        there = f"SELECT 1 FROM {self.events_table_name} WHERE originator_id=? AND originator_version=?"
         needed = footing(added)
 
         def work(connection: sqlite3.Connection) -> None:
+            for row in rows:
+                if connection.execute(there, row[:2]).fetchone() is None:
+                    raise unfounded(Stand(row.originator_id, row.originator_version, ""))
             places = [(topic, state, stream, version) for stream, version, topic, state in rows]
             if rows and connection.executemany(statement, places).rowcount != len(rows):
-                raise IntegrityError("a row to be replaced is not there")
+                raise swallowed(str(self.connections.path))
             self._stand(connection, needed)
-            connection.executemany(self.insert_events_statement, added)
+            self._add(connection, added)
             self._remove(connection, gone, self.events_table_name, SNAPSHOTS)
             self._remove(connection, {row.originator_id for row in (*rows, *added)}, SNAPSHOTS)
 
         self._write(work)
 
-    @staticmethod
-    def _remove(connection: sqlite3.Connection, streams: Collection[str], *tables: str) -> None:
+    def _remove(self, connection: sqlite3.Connection, streams: Collection[str], *tables: str) -> None:
         for table in tables:
-            connection.executemany(
-                f"DELETE FROM {table} WHERE originator_id=?", [(stream,) for stream in streams]
-            )
+            of_one = f"FROM {table} WHERE originator_id=?"
+            connection.executemany(f"DELETE {of_one}", [(stream,) for stream in streams])
+            left = (connection.execute(f"SELECT 1 {of_one} LIMIT 1", (stream,)) for stream in streams)
+            if any(cursor.fetchone() for cursor in left):
+                raise swallowed(str(self.connections.path))
 
     def vacuum(self) -> None:
         """Write the file anew without snapshots and what was removed, and empty the write-ahead log.

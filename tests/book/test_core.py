@@ -184,7 +184,7 @@ def test_what_happens_to_a_loop_is_catalogued_in_the_same_save(book: Book) -> No
 
 
 def test_other_streams_are_written_at_their_newest_or_not_at_all(book: Book) -> None:
-    also = [("session:h:other", Draft(Task(text="a"))), ("session:h:other", Draft(Task(text="b")))]
+    also = [("session:h:other", Task(text="a")), ("session:h:other", Task(text="b"))]
     book.append(OWN, Draft(Task(text="x")), after=0, session="me", also=also)
     with pytest.raises(Stale):
         book.append(OWN, Draft(Task(text="y")), after=0, also=also)
@@ -193,6 +193,15 @@ def test_other_streams_are_written_at_their_newest_or_not_at_all(book: Book) -> 
     chain = [*book.entries("session:h:other")]
     assert all(after.prev == before.sum for before, after in pairwise(chain))
     assert len(chain) == 4
+
+
+def test_the_stream_that_is_appended_to_is_none_of_the_others(book: Book) -> None:
+    also = [(OWN, Task(text="also"))]
+    with pytest.raises(InvalidEvent, match=f"names {OWN} itself; nothing was written"):
+        book.append(OWN, Draft(Task(text="x")), after=0, also=also)
+    with pytest.raises(InvalidEvent, match=f"names {OWN} itself; nothing was written"):
+        book.record(OWN, Draft(Task(text="x")), also=also)
+    assert book.head(OWN) == (0, "")
 
 
 def test_two_books_fill_one_catalogue(book: Book, other: Book) -> None:

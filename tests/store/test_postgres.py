@@ -8,14 +8,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from typing import Literal, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
 from loopbook.book import Book
-from loopbook.entry import Draft
+from loopbook.entry import Draft, Entry
 from loopbook.errors import (
     AlreadyUsed,
     ForeignStore,
@@ -31,6 +31,9 @@ from tests.conftest import ROOT
 from tests.postgres import Postgres
 from tests.store.proxy import Proxy
 from tests.store.raw import sql
+
+if TYPE_CHECKING:
+    from loopbook.store.postgres import PostgresRecorder
 
 psycopg = pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed")
 
@@ -399,6 +402,40 @@ def test_a_conflict_after_a_lost_line_is_somebody_elses_if_the_bytes_differ(prox
         proxy.cut = "request"
         assert [entry.seq for entry in far.record(A, Draft(Task(text="mine")))] == [3]
     assert texts(book) == ["x", "other", "mine"]
+
+
+def test_a_save_whose_line_is_lost_is_there_once_whoever_went_on_from_it(
+    proxy: Proxy, book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began a stream, and before it was tried again somebody else had appended to that."""
+    new = "session:h:new"
+
+    with Book(through(proxy, book)) as far:
+        recorder = cast("PostgresRecorder", far._records.recorder)
+        lend, insert = recorder.server.lend, recorder.insert_events
+
+        def insert_and_lose_the_answer(rows: Sequence[StoredEvent], **_: object) -> object:
+            monkeypatch.setattr(recorder, "insert_events", insert)
+            proxy.cut = "answer"
+            monkeypatch.setattr(recorder.server, "lend", lend_after_somebody_else)
+            return insert(rows)
+
+        def lend_after_somebody_else(*, fresh: bool = False) -> object:
+            if fresh:
+                monkeypatch.setattr(recorder.server, "lend", lend)
+                book.record(new, Draft(Task(text="other")))
+            return lend(fresh=fresh)
+
+        saves: list[Callable[[], tuple[Entry, ...]]] = [
+            lambda: far.record(new, X),
+            lambda: far.append(new, X, after=0),
+        ]
+        for save in saves:
+            book._records.rows.delete([new])
+            monkeypatch.setattr(recorder, "insert_events", insert_and_lose_the_answer)
+            assert [entry.seq for entry in save()] == [1]
+            assert texts(book, new) == ["x", "other"]
+    assert proxy.cuts == 2
 
 
 def test_a_load_whose_line_is_lost_is_told_and_not_tried_again(proxy: Proxy, book: Book) -> None:
