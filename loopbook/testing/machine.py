@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from loopbook.advisors.shape import Advisor
+from loopbook.entry import Entry
 from loopbook.errors import InvalidEvent, Refused
 from loopbook.events import Event, Origin, Tier
 from loopbook.kinds import Kind
@@ -77,7 +78,7 @@ def book_machine(
 
 
 class BookMachine(RuleBasedStateMachine):
-    """What ``book_machine`` makes machines of. ``watch`` has the entries so far, for claims of your own."""
+    """What ``book_machine`` makes machines of; claims of your own are invariants over its ``entries``."""
 
     KINDS: ClassVar[tuple[Kind, ...]] = ()
     OPTIONS: ClassVar[Options] = Options()
@@ -226,6 +227,11 @@ class BookMachine(RuleBasedStateMachine):
     def _none(self, wrong: list[str]) -> None:
         if wrong:
             raise AssertionError("\n".join([*wrong, "", "It happens in:", "", self.scenario()]))
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the book so far."""
+        return self.watch.entries if hasattr(self, "watch") else ()
 
     def scenario(self) -> str:
         """What was done so far, as a scenario file."""

@@ -105,7 +105,7 @@ def walk(
     Twelve times the states with each letter more: two are walked in a second, three in ten. Raises
     ``InvalidKind`` for a kind that does not hold together.
 
-    >>> from loopbook.loop import load_kinds
+    >>> from loopbook.kinds_at_hand import load_kinds
     >>> walk(load_kinds()["chore"], depth=1).offence is None
     True
     """

@@ -12,7 +12,7 @@ from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Decision, Say
 from loopbook.errors import InvalidKind
 from loopbook.kinds import Kind, Need, Phase, _Reader, parse
-from loopbook.loop import load_kinds
+from loopbook.kinds_at_hand import load_kinds
 from loopbook.projections import BookState, findings, phases, verification
 from loopbook.projections.state import Work
 from loopbook.testing import Offence, walk
