@@ -58,8 +58,9 @@ class Scrubbed(Event):
     """Texts were taken out of this stream's past, and its chain was anchored anew. It moves nothing.
 
     ``seqs`` are the entries that were rewritten, of the stream ``of`` (this one, or the one it was
-    forked from); ``before`` and ``after`` are the sum of the newest entry then and now, so that a
-    head noted before can be told from a book that somebody changed.
+    forked from); ``before`` and ``after`` are the sum of the newest entry then and now. ``sums`` are
+    the first digits of what the sums of all entries were whose bytes changed, up to the newest, so that
+    any head noted before can be told from a book that somebody changed.
     """
 
     type: Literal["scrubbed"] = "scrubbed"
@@ -68,6 +69,7 @@ class Scrubbed(Event):
     reason: str = ""
     before: str
     after: str
+    sums: str = ""
 
 
 class Unknown(Event):

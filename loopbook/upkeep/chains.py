@@ -16,6 +16,7 @@ from loopbook.errors import DamagedEntry
 from loopbook.events import Forked, Scrubbed
 from loopbook.store import Row, Stored
 from loopbook.upkeep.findings import RESCUE, Finding, Head
+from loopbook.upkeep.heads import seq_of
 from loopbook.upkeep.rows import Unsound, row_at, verified
 
 
@@ -28,6 +29,15 @@ class Fork(NamedTuple):
     prev: str
 
 
+class Former(NamedTuple):
+    """A head from before texts were scrubbed: whose ``sum`` it was, and at which seq that is told."""
+
+    sum: str
+    stream: str
+    seq: int
+    told: int
+
+
 class Chains:
     """What is found of rows, of the chains they form, and of heads that were noted elsewhere."""
 
@@ -38,6 +48,7 @@ class Chains:
         self.forks: dict[str, Fork] = {}
         self._newest: dict[str, tuple[int, str]] = {}
         self._heads = list(heads)
+        self._former: list[Former] = []
         self._last: str | None = None
 
     def _find(self, stream: str, seq: int | None, what: str) -> None:
@@ -52,8 +63,6 @@ class Chains:
         entry = self._entry(row, typed=stored.typed)
         if not row.originator_id.startswith("once:"):  # such a stream has one row, and no chain
             self._follow(row, entry)
-        if entry is not None and isinstance(entry.event, Scrubbed):
-            self._scrubbed(entry.stream, entry.seq, entry.event)
         return entry
 
     def _entry(self, row: Row, *, typed: bool) -> Entry | None:
@@ -72,12 +81,15 @@ class Chains:
             return None
 
     def _look_for(self, entry: Entry) -> None:
-        if self._heads:
-            self._heads = [
-                head
-                for head in self._heads
-                if head.sum != entry.sum or head.stream not in {None, entry.stream}
-            ]
+        """Strike out the heads that an entry is, and those that it tells to be from before a scrubbing."""
+        for head in [*self._heads]:
+            if head.stream not in {None, entry.stream}:
+                continue
+            of = seq_of(head.sum, entry.event, entry.seq) if isinstance(entry.event, Scrubbed) else None
+            if of is not None:
+                self._former.append(Former(head.sum, entry.stream, of, entry.seq))
+            if head.sum == entry.sum or of is not None:
+                self._heads.remove(head)
 
     def _follow(self, row: Row, entry: Entry | None) -> None:
         stream, version, topic, state = row
@@ -101,15 +113,6 @@ class Chains:
         else:
             self._find(entry.stream, entry.seq, "it begins with a fork that says another seq")
 
-    def _scrubbed(self, stream: str, seq: int, event: Scrubbed) -> None:
-        for head in [*self._heads]:
-            if head.sum == event.before and head.stream in {None, stream}:
-                self._heads.remove(head)
-                self.notes.append(
-                    f"the head {head.sum} of {stream} is from before texts were scrubbed (told at seq {seq});"
-                    f" the same entry now has {event.after}"
-                )
-
     # --- after the last row -----------------------------------------------------------------
 
     def end(self, book: Book) -> None:
@@ -117,11 +120,22 @@ class Chains:
         for fork in self.forks.values():
             if what := _torn_off(book, fork):
                 self._find(fork.stream, fork.version + 1, what)
+        self.notes += [_now(book, former) for former in self._former]
         for head in self._heads:
             what = (
                 f"no entry has the sum {head.sum}, noted elsewhere: its end was cut, or it was written anew"
             )
             self._find(head.stream or "store", None, what)
+
+
+def _now(book: Book, former: Former) -> str:
+    """What is to be noted in place of a head: its entry stands where it stood, however often it changed."""
+    row = row_at(book.records.rows, former.stream, former.seq)
+    now = "is not there any more" if row is None else f"now has {sum_in(row.state)}"
+    return (
+        f"the head {former.sum} of {former.stream} is from before texts were scrubbed"
+        f" (told at seq {former.told}); the same entry, seq {former.seq}, {now}"
+    )
 
 
 def _torn_off(book: Book, fork: Fork) -> str:

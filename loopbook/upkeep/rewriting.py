@@ -2,8 +2,8 @@
 
 Theory. A changed row has another ``sum``, so every later row's ``prev`` and ``sum`` in the stream,
 and in every fork that reads through it, are written anew. That cannot be told from forgery by the
-rows themselves, hence each of these streams says it in a last entry, ``scrubbed``, with the sums of
-its newest entry before and after. A row that is not sound is never written anew: it would look so.
+rows themselves, hence each of these streams says it in a last entry, ``scrubbed``, with the
+sums that its rows had before (``heads``). A row that is not sound is never written anew: it would look so.
 
 A stream whose name must change is written under its new name and removed under the old one. Where
 the old one ends is said by a row that is added to it, and removed with it: whoever writes to it
@@ -24,6 +24,7 @@ from loopbook.events import Event, Reserved, Scrubbed
 from loopbook.projections import EMPTY
 from loopbook.store import Row
 from loopbook.upkeep.family import Fork, streams
+from loopbook.upkeep.heads import kept
 from loopbook.upkeep.rows import Unsound, row_at, rows_of, sealed, verified
 
 Key = tuple[str, int]
@@ -55,6 +56,7 @@ class Rewriting:
         self.texts: dict[str, list[int]] = {}  # by stream, the rows with other texts
         self.anew: dict[Key, Row] = {}  # by where they stand now, all rows that are written anew
         self.ends: dict[str, End] = {}
+        self._sums: dict[str, list[str]] = {}  # by stream, what those of the rows written anew were
         self.added: list[Row] = []
         self.gone: list[str] = []
         self._reserved: list[Row] = []
@@ -85,6 +87,7 @@ class Rewriting:
             if new != row or prev != old_prev or stream in self._names:
                 _must_be_sound(row, before if version else old_prev)
                 anew = True
+                self._sums.setdefault(stream, []).append(sum_in(row.state))
                 new = sealed(new._replace(originator_id=self.name(stream)), prev)
                 self.anew[row[:2]] = new
             version, before, after = row.originator_version, sum_in(row.state), sum_in(new.state)
@@ -103,7 +106,8 @@ class Rewriting:
             of = self._source(stream)
             seqs = tuple(self.texts.get(of, ()))
             source, before = named(self.name(of)), end.before
-            event = Scrubbed(of=source, seqs=seqs, reason=reason, before=before, after=end.after)
+            sums = kept(self._sums[stream])
+            event = Scrubbed(of=source, seqs=seqs, reason=reason, before=before, after=end.after, sums=sums)
             self.append(stream, event, now, session)
             if stream in self._names:
                 self._leave(stream, event, now)

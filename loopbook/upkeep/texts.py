@@ -32,7 +32,10 @@ NAMES = frozenset({
 #: Fields that hold further fields; any other object is text as a whole.
 WITHIN = frozenset(["accept", "calls", "findings", "git", "lines", "observed"])
 _APART = frozenset({"at", "line", "v", "prev", "sum"})
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGESTS = {
+    **dict.fromkeys(("before", "after"), re.compile(r"[0-9a-f]{64}")),
+    "sums": re.compile(r"(?:[0-9a-f]{12})*"),
+}
 _WHOLE = re.compile(r"\[scrubbed \d{1,20} chars\]")
 #: Every mark that stands for a part of a text.
 WITHIN_TEXT = re.compile(r"\[(?:scrubbed-\d{1,20}-chars|removed)(?:-\d{1,20})?\]")
@@ -64,7 +67,7 @@ def apart(topic: str, fields: Mapping[str, JsonValue]) -> frozenset[str]:
     """The members of a state that are no text: of the envelope, and the checksums that tell of scrubbing."""
     if topic != "scrubbed":
         return _APART & fields.keys()
-    sums = {name for name in ("before", "after") if _DIGEST.fullmatch(str(fields.get(name)))}
+    sums = {name for name, form in _DIGESTS.items() if form.fullmatch(str(fields.get(name)))}
     return (_APART | sums) & fields.keys()
 
 

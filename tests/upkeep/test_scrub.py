@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from loopbook.book import CATALOGUE
 from loopbook.book.snapshots import pack
-from loopbook.entry import Draft
+from loopbook.entry import Draft, sum_in
 from loopbook.errors import CannotScrub
 from loopbook.events import (
     BY_TYPE,
@@ -76,7 +76,7 @@ def test_every_field_of_every_event_is_known_to_be_text_or_none() -> None:
         "exit_code", "grace", "grace_seconds", "idle", "input_tokens", "insertions", "interactive", "judged",
         "latency_ms", "line", "masked", "notice", "ok", "on", "output_chars", "output_tokens", "ran",
         "read_to", "seq", "seqs", "subagent", "timeout_sec", "trigger", "v", "version", "writes", "at",
-        "prev", "session", "sum", "asked",
+        "prev", "session", "sum", "sums", "asked",
     }  # fmt: skip
     assert not texts & (WORDS | NAMES | WITHIN)
     assert FIELDS - numbers - {"host_ref"} <= texts | WORDS | NAMES | WITHIN, (
@@ -187,8 +187,9 @@ def test_a_scrubbed_book_means_what_it_meant(history: list[Draft], data: st.Data
                 assert old.event == new.event
         (last,) = after[len(entries) :]
         assert last.event == Scrubbed(
-            of="loop:a", seqs=(seq,), reason="leaked", before=entries[-1].sum, after=after[-2].sum
-        )
+            of="loop:a", seqs=(seq,), reason="leaked", before=entries[-1].sum, after=after[-2].sum,
+            sums="".join(entry.sum[:12] for entry in entries[seq - 1 :]),
+        )  # fmt: skip
 
 
 def test_a_check_that_another_one_answers_is_not_renamed_by_accident(books: Books) -> None:
@@ -227,6 +228,69 @@ def test_forks_and_the_catalogue_are_anchored_anew_and_say_so(books: Books) -> N
     intents = {row.id: row.intent for row in books.list()}
     assert {intents[loop] for loop in states} == {"[scrubbed 22 chars]"}
     assert intents["done"] == "Bump the pin"
+
+
+def notes_of(books: Books, *heads: str) -> list[str]:
+    """What fsck says of some heads, which are no findings."""
+    report = fsck(books.book, [Head(head) for head in heads])
+    assert report.findings == ()
+    return list(report.notes)
+
+
+def sums(books: Books, stream: str) -> list[str]:
+    """The sums of all rows of a stream."""
+    return [sum_in(row.state) for row in rows_of(books.book) if row.originator_id == stream]
+
+
+def test_any_head_noted_before_a_scrub_is_told_with_what_its_entry_has_now(books: Books) -> None:
+    """Also where more was written before it was scrubbed, and of forks, sessions and the catalogue."""
+    fill(books)
+    streams = [name for name in books.book.records.rows.streams() if not name.startswith("once:")]
+    before = {name: sums(books, name) for name in streams}
+    scrub(books.book, Asked(None, text="tell them"), NOON)
+    scrub(books.book, Asked(None, text="Crash on empty"), NOON)
+    scrub(books.book, Asked("loop:a", seq=4), NOON)
+    for name, heads in before.items():
+        now = sums(books, name)
+        changed = [(old, new) for old, new in zip(heads, now, strict=False) if old != new]
+        notes = notes_of(books, *(old for old, _ in changed))
+        for (old, new), note in zip(changed, sorted(notes, key=lambda n: heads.index(n[9:73])), strict=True):
+            assert note.startswith(f"the head {old} of {name} is from before texts were scrubbed")
+            assert note.endswith(f"now has {new}"), note
+    assert len(notes_of(books, *before["loop:a"])) == len(before["loop:a"])
+
+
+def test_a_head_from_between_two_scrubs_is_told_with_the_sum_that_stands_now(books: Books) -> None:
+    loop = books.start("fix", "i", id="a")
+    loop.record(Task(text="first secret"), Task(text="second secret"))
+    scrubbed(books, loop.stream, 3)
+    between = sums(books, loop.stream)
+    scrubbed(books, loop.stream, 2)
+    now = sums(books, loop.stream)
+    assert now[0] == between[0]
+    for seq in (2, 3, 4):
+        (note,) = notes_of(books, between[seq - 1])
+        assert note.endswith(f"seq {seq}, now has {now[seq - 1]}")
+
+
+def test_a_head_of_what_was_cut_off_or_forged_is_a_finding_after_a_scrub_too(books: Books) -> None:
+    loop = books.start("fix", "i", id="a")
+    loop.record(Task(text="a secret"))
+    scrubbed(books, loop.stream, 2)
+    for head in ("0" * 64, sums(books, loop.stream)[1][:11] + "g" * 53):
+        (finding,) = fsck(books.book, [Head(head)]).findings
+        assert "its end was cut" in finding.what
+
+
+def test_digits_of_a_former_sum_are_no_text(books: Books) -> None:
+    loop = books.start("fix", "i", id="a")
+    loop.record(Task(text="a secret"))
+    head = loop.book.head(loop.stream)[1]
+    scrubbed(books, loop.stream, 2)
+    assert [*find(books.book, loop.stream, head[:8])] == []
+    loop.record(Task(text=f"the digits {head[:8]}"))
+    scrubbed(books, loop.stream, text=head[:8])
+    assert len(notes_of(books, head)) == 1
 
 
 def test_a_fork_from_before_the_entry_is_left_alone(books: Books) -> None:
