@@ -137,7 +137,7 @@ class Driven(Generic[T]):
         return Heard(answer, self._book.state(self._stream), idle)
 
     def _read(self, step: Read) -> Entry:
-        entry = next(self._book.entries(self._stream, step.seq - 1), None)
+        entry = next(self._book.entries(self._stream, step.seq - 1, 1), None)
         if entry is None:
             raise NoSuchLoop(
                 f"{self._stream} was forgotten meanwhile; nothing was written; see: loopbook loop list"

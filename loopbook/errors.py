@@ -69,6 +69,18 @@ class Stale(LoopbookError, RuntimeError):
         self.after = after
 
 
+class ChangedMeanwhile(LoopbookError, RuntimeError):
+    """Raised when entries were forgotten, scrubbed or written anew between two that were read."""
+
+    def __init__(self, stream: str, after: int) -> None:
+        super().__init__(
+            f"{stream} changed while it was read: seq {after} does not stand there any more as it was read;"
+            " what was read so far is of another moment; read it again from the beginning"
+        )
+        self.stream = stream
+        self.after = after
+
+
 # --- what a store may hold ---------------------------------------------------------
 
 

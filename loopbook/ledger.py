@@ -63,9 +63,9 @@ class Ledger:
         """How many entries the book has now."""
         return self.book.head(self.stream)[0]
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """The entries that follow a version, oldest first, read in pieces."""
-        return self.book.entries(self.stream, after)
+    def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """The entries that follow a version, oldest first, at most ``limit``, read in pieces."""
+        return self.book.entries(self.stream, after, limit)
 
     def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
         """The entries that follow a version, and then each new one as it comes, whoever writes it.
@@ -245,7 +245,7 @@ class Ledger:
         For a host that acknowledges what it has handed on: after a crash these may not have arrived.
         Nothing is sent again by itself.
         """
-        found = (next(self.entries(after=seq - 1), None) for seq in self.state.runs.undelivered)
+        found = (next(self.entries(seq - 1, 1), None) for seq in self.state.runs.undelivered)
         return tuple(
             _advice(entry, entry.event) for entry in found if entry and isinstance(entry.event, Noticed)
         )

@@ -210,7 +210,7 @@ class Books:
 
     def list(self) -> list[LoopRow]:
         """Every loop of the store, oldest first, from the catalogue alone: no loop's book is read."""
-        return listed(self.book.entries(CATALOGUE))
+        return listed(self.book.whole(CATALOGUE))
 
     def adopt(self, id: str, session: str | None = None) -> Loop:  # noqa: A002 - what the caller calls it
         """Let a session go on with a loop; nothing is written where it does already.

@@ -20,7 +20,7 @@ from typing import NamedTuple, cast
 from loopbook.book.lineage import Segment, lineage
 from loopbook.book.snapshots import EVERY, pack, unpack
 from loopbook.entry import Entry, damaged, prev_in
-from loopbook.errors import DamagedEntry
+from loopbook.errors import ChangedMeanwhile, DamagedEntry
 from loopbook.projections import EMPTY, BookState, evolve
 from loopbook.store import Records, Row, Stand
 
@@ -66,18 +66,74 @@ def sum_of(row: Row) -> str:
     return found[1].decode() if found else ""
 
 
-def pieces(store: Records, segment: Segment, version: int) -> Iterator[Sequence[Row]]:
-    """The rows of a segment that follow a version. Raises ``DamagedEntry`` where one is missing."""
-    while rows := _read(store, segment, version, CHUNK):
+def pieces(
+    store: Records, segment: Segment, version: int, limit: int | None = None
+) -> Iterator[Sequence[Row]]:
+    """The rows of a segment that follow a version, at most so many.
+
+    Raises ``DamagedEntry`` where one is missing.
+    """
+    left = CHUNK if limit is None else limit
+    while rows := _read(store, segment, version, min(CHUNK, left)):
         for row in rows:
             version += 1
             if row.originator_version != version:
                 raise damaged(segment.stream, version, "it is missing")
         yield rows
+        left -= 0 if limit is None else len(rows)
+        if not left:
+            return
         if len(rows) < CHUNK:
             break
     if segment.last is not None and version < segment.last:
         raise damaged(segment.stream, version + 1, "it is missing")
+
+
+def read_through(
+    store: Records, stream: str, after: int, limit: int | None = None, known: str = ""
+) -> Iterator[Row]:
+    """The rows of a book that follow a version, each piece of them chained to the one before.
+
+    ``known`` is the ``sum`` that was read at that version. Raises ``ChangedMeanwhile``, and ``DamagedEntry``
+    where a row is missing.
+    """
+    segments = lineage(store.rows, stream)
+    last = Stand(_where(segments, after) or stream, after, known) if known else None
+    left, ended = limit, False
+    for segment in segments:
+        if left == 0:
+            return
+        if segment.last is not None and segment.last <= after:
+            continue
+        try:
+            for rows in pieces(store, segment, max(after, segment.first - 1), left):
+                if last and prev_in(rows[0].state) != last.sum and not _stands(store, last):
+                    raise ChangedMeanwhile(stream, last.version)
+                yield from rows
+                last = Stand(segment.stream, rows[-1].originator_version, sum_of(rows[-1]))
+                left, ended = None if left is None else left - len(rows), len(rows) < CHUNK
+        except DamagedEntry:
+            if last and not _stands(store, last):
+                raise ChangedMeanwhile(stream, last.version) from None
+            raise
+        if last and last.version < segment.first:  # where a row was a moment ago
+            raise ChangedMeanwhile(stream, last.version)
+    # After a full piece, or none, it is not known whether it ends there or was cut off.
+    if last and left != 0 and not ended and not _stands(store, last):
+        raise ChangedMeanwhile(stream, last.version)
+
+
+def sum_at(store: Records, stream: str, version: int) -> str:
+    """The ``sum`` of a book's row at a version; "" where there is none, or it shows none."""
+    where = _where(lineage(store.rows, stream), version)
+    rows = _read(store, Segment(where, last=version), version - 1, 1) if where else ()
+    return sum_of(rows[0]) if rows else ""
+
+
+def _where(segments: Sequence[Segment], version: int) -> str | None:
+    """The stream in which a version of a book stands."""
+    found = (segment.stream for segment in reversed(segments) if segment.first <= version)
+    return next(found, None)
 
 
 def newest_in(store: Records, segment: Segment, topic: str) -> Row | None:

@@ -6,6 +6,9 @@ anything in the store; whether they are the follower's is seen by reading. It is
 time only, so that a follower whose book is closed, or whose task is cancelled, ends soon; it sleeps
 in between (see ``loopbook.store.Waiter``).
 
+What is followed may be forgotten, and begun anew. So the last entry that was handed over has to
+stand there still whenever more is read; where it does not, ``ChangedMeanwhile`` is raised.
+
 There is no asynchronous store: the same steps are taken in a thread of the follower's own.
 """
 
@@ -14,7 +17,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
-from itertools import islice
 from typing import Protocol
 
 from loopbook.entry import Entry
@@ -30,8 +32,13 @@ BATCH = 500
 class Followed(Protocol):
     """What a follower asks of a book."""
 
-    def entries(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a stream that follow a version."""
+    def entries(
+        self, stream: str, after: int = 0, limit: int | None = None, *, known: str = ""
+    ) -> Iterator[Entry]:
+        """The entries of a stream that follow a version, whose ``sum`` is known."""
+
+    def sum_at(self, stream: str, version: int) -> str:
+        """The ``sum`` of an entry; "" for none."""
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""
@@ -48,13 +55,21 @@ class Follower:
         self._book, self._stream, self._version = book, stream, after
         self._waiter = book.waiter()
         self._look = True
+        try:
+            self._sum = book.sum_at(stream, after) if after else ""
+        except BaseException:
+            self._waiter.close()
+            raise
 
     def close(self) -> None:
         """Give up the waiter."""
         self._waiter.close()
 
     def more(self, seconds: float) -> list[Entry]:
-        """The next entries, at most 500: as soon as there are some, and none after so many seconds."""
+        """The next entries, at most 500: as soon as there are some, and none after so many seconds.
+
+        Raises ``StoreError``, and ``ChangedMeanwhile`` where the last one does not stand any more.
+        """
         until = time.monotonic() + seconds
         try:
             while not self._book.closed:
@@ -70,9 +85,9 @@ class Follower:
         return []
 
     def _new(self) -> list[Entry]:
-        found = list(islice(self._book.entries(self._stream, self._version), BATCH))
+        found = list(self._book.entries(self._stream, self._version, BATCH, known=self._sum))
         if found:
-            self._version = found[-1].seq
+            self._version, self._sum = found[-1].seq, found[-1].sum
         return found
 
 
@@ -80,7 +95,7 @@ def follow(book: Followed, stream: str, after: int = 0, timeout: float | None = 
     """The entries that follow a version, and then each new one as it comes.
 
     Ends when nothing has come for ``timeout`` seconds (``None``: waits for ever), and when the book
-    is closed.
+    is closed. Raises ``ChangedMeanwhile`` where the last one was forgotten, scrubbed or written anew.
     """
     with closing(Follower(book, stream, after)) as follower:
         while found := follower.more(float("inf") if timeout is None else timeout):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Self, cast
 
@@ -26,13 +27,15 @@ from loopbook.book.folding import (
     following,
     newest_in,
     opened,
-    pieces,
+    read_through,
+    sum_at,
     sum_of,
     with_snapshot,
 )
 from loopbook.book.following import follow, follow_async
 from loopbook.book.lineage import lineage
 from loopbook.entry import Entry
+from loopbook.errors import ChangedMeanwhile
 from loopbook.projections import BookState
 from loopbook.store import Records, Row, Waiter, open_records, parse_url
 
@@ -120,20 +123,35 @@ class Reader:
         """The state of a stream now."""
         return self.place(stream).state
 
-    def entries(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a stream that follow a version, read in pieces of 5,000."""
+    def entries(
+        self, stream: str, after: int = 0, limit: int | None = None, *, known: str = ""
+    ) -> Iterator[Entry]:
+        """The entries of a stream that follow a version, at most ``limit``, read in pieces of 5,000.
+
+        ``known`` is the ``sum`` of the entry at that version, where it was read. Raises ``DamagedEntry``, and
+        ``ChangedMeanwhile`` where what was read does not stand there any more: there is no telling
+        what else was.
+        """
         store = self._store()
-        for segment in lineage(store.rows, stream):
-            for rows in pieces(store, segment, max(after, segment.first - 1)):
-                yield from map(store.codec.entry, rows)
+        yield from map(store.codec.entry, read_through(store, stream, after, limit, known))
+
+    def whole(self, stream: str) -> list[Entry]:
+        """All entries of a stream as they stand there now: read again where that changes meanwhile."""
+        while True:
+            with suppress(ChangedMeanwhile):
+                return list(self.entries(stream))
+
+    def sum_at(self, stream: str, version: int) -> str:
+        """The ``sum`` of the entry at a version; "" where there is none, or it shows none."""
+        return sum_at(self._store(), stream, version)
 
     def newest(self, stream: str, topic: str) -> Entry | None:
         """The newest entry of a type in a stream; nothing else is read, save in a fork's parents."""
         store = self._store()
         row = store.rows.newest(stream, topic)
         if row is None:
-            older = (newest_in(store, segment, topic) for segment in reversed(lineage(store.rows, stream)))
-            row = next(filter(None, older), None)
+            parents = reversed(lineage(store.rows, stream)[:-1])
+            row = next(filter(None, (newest_in(store, segment, topic) for segment in parents)), None)
         return store.codec.entry(row) if row else None
 
     def head(self, stream: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from loopbook.errors import LoopbookError, Stale, StoreError, TranscriptUnreadable
+from loopbook.errors import ChangedMeanwhile, LoopbookError, Stale, StoreError, TranscriptUnreadable
 
 
 class ExitCode(NamedTuple):
@@ -47,7 +47,7 @@ def code_for(error: Exception) -> int:
     >>> code_for(FileNotFoundError("x")), code_for(KeyError("x"))
     (3, 4)
     """
-    if isinstance(error, StoreError | TranscriptUnreadable | Stale | OSError):
+    if isinstance(error, StoreError | TranscriptUnreadable | Stale | ChangedMeanwhile | OSError):
         return STORE
     return USAGE if isinstance(error, LoopbookError) else BUG
 

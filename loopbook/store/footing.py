@@ -113,7 +113,7 @@ def unfounded(what: Stand | Begun | None = None) -> IntegrityError:
 
 
 def swallowed(store: str) -> ForeignStore:
-    """The refusal of a save that a trigger, rule or constraint which is not ours let happen in part or not."""
+    """The refusal of a save that somebody else's trigger, rule or constraint let happen in part or not."""
     return ForeignStore(
         f"{store}: something that no loopbook made changes or refuses what is saved; nothing was written;"
         " see: loopbook store check"

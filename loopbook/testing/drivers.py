@@ -75,9 +75,9 @@ class WatchedBook:
         """As the book says."""
         return self._book.state(stream)
 
-    def entries(self, stream: str, after: int = 0) -> Iterator[Entry]:
+    def entries(self, stream: str, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """As the book has them."""
-        return self._book.entries(stream, after)
+        return self._book.entries(stream, after, limit)
 
     def append(self, stream: str, *drafts: Draft, after: int, session: str = "") -> tuple[Entry, ...]:
         """As the book does."""

@@ -15,7 +15,7 @@ import pytest
 from loopbook.book import Book
 from loopbook.book.following import Follower
 from loopbook.entry import Draft, Entry
-from loopbook.errors import StoreUnavailable
+from loopbook.errors import ChangedMeanwhile, StoreUnavailable
 from loopbook.events import Task
 from loopbook.loop import Books
 from tests.book.drafts import OPENED, A, clock
@@ -176,6 +176,34 @@ def test_a_task_that_follows_can_be_cancelled_and_does_not_stop_the_others(book:
     began = time.monotonic()
     anyio.run(both)
     assert time.monotonic() - began < LONG
+
+
+# --- what is forgotten meanwhile ---
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 9])
+@pytest.mark.parametrize("handed_over", [True, False], ids=["after one was read", "before"])
+def test_a_loop_that_was_forgotten_and_begun_anew_is_not_followed_deafly(
+    book: Book, length: int, handed_over: bool
+) -> None:
+    book.append(A, OPENED, task(1), task(2), after=0)
+    follower = Follower(book, A, 2)
+    assert texts(follower.more(0)) == ["2"] if handed_over else True
+    book.records.rows.delete([A])
+    book.append(A, OPENED, *(task("other") for _ in range(length - 1)), after=0)
+    with pytest.raises(ChangedMeanwhile, match="changed while it was read"):
+        follower.more(LONG)
+    follower.close()
+
+
+def test_a_loop_that_is_forgotten_ends_whoever_follows_it(book: Book) -> None:
+    book.append(A, OPENED, task(1), after=0)
+    followed = book.follow(A, timeout=LONG)
+    assert next(followed).seq == 1
+    assert next(followed).seq == 2
+    book.records.rows.delete([A])
+    with pytest.raises(ChangedMeanwhile):
+        next(followed)
 
 
 # --- another process ---
