@@ -35,6 +35,7 @@ from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Wai
 from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded
 from loopbook.store.server import Connection, Listener, Server, look, prepare
 from loopbook.store.urls import StoreURL
+from loopbook.store.vacuum import write_anew
 
 EVENTS, SNAPSHOTS = "stored_events", "stored_snapshots"
 
@@ -89,7 +90,6 @@ _STATEMENTS = {
     # What an append takes: no row that it stands on is removed or replaced until it is committed.
     "share": "LOCK TABLE {events} IN ROW EXCLUSIVE MODE",
     "clear": "DELETE FROM {snapshots}",
-    "vacuum": "VACUUM (FULL, ANALYZE) {events}, {snapshots}",
     "foreign": "SELECT format('TRIGGER %%I ON %%s', tgname, tgrelid::regclass) AS name FROM pg_trigger"
     " WHERE NOT tgisinternal AND tgrelid IN (to_regclass(%(events)s), to_regclass(%(snapshots)s))"
     " UNION ALL SELECT format('RULE %%I ON %%s', rulename, ev_class::regclass) FROM pg_rewrite"
@@ -329,10 +329,11 @@ class PostgresRecorder(PostgresApplicationRecorder):
     def vacuum(self) -> None:
         """Write both tables anew without snapshots and what was removed.
 
-        The server's own log forgets in its time.
+        The server's own log forgets in its time. Raises ``StoreUnavailable`` where the server did not do
+        it: for somebody who does not own the tables, or while an older transaction is open.
         """
         self._run(lambda connection: connection.execute(self._sql["clear"]), writes=True)
-        self._run(lambda connection: connection.execute(self._sql["vacuum"]))
+        self._run(lambda connection: write_anew(self.server, connection, (EVENTS, SNAPSHOTS)))
 
     def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
         """Keep a snapshot, in place of one of the same stream and version."""
