@@ -18,11 +18,11 @@ from itertools import chain
 from typing import NamedTuple, cast
 
 from loopbook.book.lineage import Segment, lineage
-from loopbook.book.snapshots import EVERY, pack, unpack
+from loopbook.book.snapshots import EVERY, Snapshot, pack, unpack
 from loopbook.entry import Entry, damaged, prev_in
-from loopbook.errors import ChangedMeanwhile, DamagedEntry
+from loopbook.errors import ChangedMeanwhile, DamagedEntry, StoreError
 from loopbook.projections import EMPTY, BookState, evolve
-from loopbook.store import Records, Row, Stand
+from loopbook.store import IntegrityError, Records, Row, Stand
 
 #: Rows read at once: what bounds memory while a long stream is read.
 CHUNK = 5_000
@@ -247,11 +247,36 @@ def keep_snapshot(store: Records, stream: str, place: Place) -> Place:
 
     A full disk, a lock; or that the rows it stands on are not there any more as they were read.
     """
-    with suppress(Exception):
-        stands = (Stand(stream, place.version, place.sum), *place.forebears)
-        row = pack(stands, place.state)
-        newest = store.rows.snapshot_newest(stream)
-        if newest is not None and newest.originator_version != place.kept:
-            store.rows.snapshots_delete((stream,))  # it was of no use to whoever opened the book
-        store.rows.snapshot_put(row, stands)
+    stands = (Stand(stream, place.version, place.sum), *place.forebears)
+    with suppress(StoreError, IntegrityError):
+        if (row := _packed(stands, place.state)) is not None:
+            store.rows.snapshot_put(row, stands, list(_useless(store, stream, place)))
     return place._replace(kept=place.version)
+
+
+def _packed(stands: tuple[Stand, ...], state: BookState) -> Row | None:
+    try:
+        return pack(stands, state)
+    except ValueError:  # a state that JSON cannot hold
+        return None
+
+
+def _useless(store: Records, stream: str, place: Place) -> Iterator[int]:
+    """The versions of the newest snapshots of a stream, down to one that somebody can begin with.
+
+    They would hide it from whoever opens the book.
+    """
+    row = store.rows.snapshot_newest(stream)
+    while row is not None and row.originator_version != place.kept:
+        if _of_use(store, unpack(row), place):
+            return
+        yield row.originator_version
+        row = store.rows.snapshot_newest(stream, row.originator_version - 1)
+
+
+def _of_use(store: Records, snapshot: Snapshot | None, place: Place) -> bool:
+    return (
+        snapshot is not None
+        and snapshot.stands[1:] == place.forebears
+        and all(stand.sum and _stands(store, stand) for stand in snapshot.stands)
+    )

@@ -166,17 +166,15 @@ class Recorder(Protocol):
         Snapshots go too, sound or not: whoever reads a long book makes a new one.
         """
 
-    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
-        """Keep a snapshot, in place of one of the same stream and version.
+    def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:
+        """Keep a snapshot, in place of one of its stream and version, and of the ``useless`` versions.
 
-        The library's ``IntegrityError`` where a row that it stands on is not there as it was.
+        The library's ``IntegrityError`` where a row that it stands on is not there as it was. Nobody
+        is waited for: ``StoreUnavailable`` where somebody else is writing.
         """
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
-
-    def snapshots_delete(self, streams: Collection[str]) -> None:
-        """Remove all snapshots of these streams."""
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""

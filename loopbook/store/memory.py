@@ -118,7 +118,7 @@ class MemoryRecorder(POPOApplicationRecorder):
         gone = set(streams)
         with self._database_lock:
             self._hold([row for row in self._rows() if row.originator_id not in gone])
-            self.snapshots_delete(gone)
+            self._without_snapshots(gone)
             self._tell()
 
     def _rows(self) -> list[Row]:
@@ -158,7 +158,7 @@ class MemoryRecorder(POPOApplicationRecorder):
                 self._hold(before)
                 raise
             self.delete({*gone})
-            self.snapshots_delete({row.originator_id for row in (*rows, *added)})
+            self._without_snapshots({row.originator_id for row in (*rows, *added)})
 
     def _replace(self, row: Row) -> None:
         place = self._stored_events_index.get(row.originator_id, {}).get(row.originator_version)
@@ -171,11 +171,14 @@ class MemoryRecorder(POPOApplicationRecorder):
         with self._database_lock:
             self._snapshots.clear()
 
-    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
-        """Keep a snapshot, in place of one of the same stream and version."""
+    def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:
+        """Keep a snapshot, in place of one of its stream and version, and of the ``useless`` versions."""
         with self._database_lock:
             self._stand(Footing(tuple(stands)))
-            self._snapshots[row.originator_id][row.originator_version] = row
+            kept = self._snapshots[row.originator_id]
+            for version in useless:
+                kept.pop(version, None)
+            kept[row.originator_version] = row
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
@@ -184,11 +187,9 @@ class MemoryRecorder(POPOApplicationRecorder):
             version = max((at for at in kept if lte is None or at <= lte), default=None)
             return None if version is None else kept[version]
 
-    def snapshots_delete(self, streams: Collection[str]) -> None:
-        """Remove all snapshots of these streams."""
-        with self._database_lock:
-            for stream in streams:
-                self._snapshots.pop(stream, None)
+    def _without_snapshots(self, streams: Collection[str]) -> None:
+        for stream in streams:
+            self._snapshots.pop(stream, None)
 
     def facts(self) -> Facts:
         """What the store says of itself."""

@@ -79,9 +79,8 @@ _STATEMENTS = {
     "sizes": "SELECT originator_id, count(*), sum(octet_length(state)) FROM {events}"
     " WHERE originator_id=ANY(%s) GROUP BY originator_id",
     "put": "INSERT INTO {snapshots} (originator_id, originator_version, topic, state)"
-    f" SELECT %s,%s,%s,%b WHERE {_STANDS}"
-    " ON CONFLICT (originator_id, originator_version)"
-    " DO UPDATE SET topic=EXCLUDED.topic, state=EXCLUDED.state",
+    f" SELECT %s,%s,%s,%b WHERE {_STANDS}",
+    "useless": "DELETE FROM {snapshots} WHERE originator_id=%s AND originator_version=ANY(%s)",
     "snapshot": "SELECT originator_id, originator_version, topic, state FROM {snapshots}"
     " WHERE originator_id=%s AND originator_version<=%s ORDER BY originator_version DESC LIMIT 1",
     "copy": "COPY {events} (originator_id, originator_version, topic, state) FROM STDIN (FORMAT BINARY)",
@@ -335,12 +334,15 @@ class PostgresRecorder(PostgresApplicationRecorder):
         self._run(lambda connection: connection.execute(self._sql["clear"]), writes=True)
         self._run(lambda connection: write_anew(self.server, connection, (EVENTS, SNAPSHOTS)))
 
-    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
-        """Keep a snapshot, in place of one of the same stream and version."""
+    def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:
+        """Keep a snapshot, in place of one of its stream and version, and of the ``useless`` versions."""
 
         def put(connection: Connection) -> None:
             with connection.transaction():
+                connection.execute("SET LOCAL lock_timeout=1")  # milliseconds; 0 would wait for ever
                 connection.execute(self._sql["share"])
+                replaced = [row.originator_version, *useless]
+                connection.execute(self._sql["useless"], [row.originator_id, replaced])
                 needed = _needed(Footing(tuple(stands)))
                 if not connection.execute(self._sql["put"], [*row, *needed]).rowcount:
                     raise unfounded()
@@ -351,10 +353,6 @@ class PostgresRecorder(PostgresApplicationRecorder):
         """The newest snapshot of a stream, at version ``lte`` or before."""
         found = self._select(self._sql["snapshot"], (stream, _LAST if lte is None else lte))
         return next(iter(found), None)
-
-    def snapshots_delete(self, streams: Collection[str]) -> None:
-        """Remove all snapshots of these streams."""
-        self._run(lambda connection: self._remove(connection, streams, "snapshots"))
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""

@@ -84,24 +84,35 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             if connection.execute(other, begun).fetchone() is not None:
                 raise unfounded(begun)
 
-    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
+    def _write(self, work: Callable[[sqlite3.Connection], object], *, waits: bool = True) -> None:
         """Do some work as one transaction, one thread after the other."""
         pool = self.connections
-        if not pool.writer.acquire(timeout=pool.busy_seconds + 5):
+        seconds = pool.busy_seconds + 5 if waits else 0
+        if not pool.writer.acquire(timeout=seconds):
             raise StoreUnavailable(
-                f"{pool.path}: another thread has been writing for {pool.busy_seconds + 5:g} s;"
+                f"{pool.path}: another thread has been writing for {seconds:g} s;"
                 " nothing was written; try again"
             )
         try:
-            self._transact(work)
+            self._transact(work, waits)
         finally:
             pool.writer.release()
 
-    def _transact(self, work: Callable[[sqlite3.Connection], object]) -> None:
+    def _begin(self, connection: sqlite3.Connection, waits: bool) -> None:
+        if waits:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        connection.execute("PRAGMA busy_timeout=0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={int(self.connections.busy_seconds * 1000)}")
+
+    def _transact(self, work: Callable[[sqlite3.Connection], object], waits: bool) -> None:
         connection = self.connections.lend()
         kept = False
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin(connection, waits)
             work(connection)
             connection.execute("COMMIT")
             kept = True
@@ -265,14 +276,16 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
                 " nothing was lost; try again when nobody reads"
             )
 
-    def snapshot_put(self, row: Row, stands: Sequence[Stand]) -> None:
-        """Keep a snapshot, in place of one of the same stream and version."""
+    def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:
+        """Keep a snapshot, in place of one of its stream and version, and of the ``useless`` versions."""
+        one = f"DELETE FROM {SNAPSHOTS} WHERE originator_id=? AND originator_version=?"
 
         def work(connection: sqlite3.Connection) -> None:
             self._stand(connection, Footing(tuple(stands)))
+            connection.executemany(one, [(row.originator_id, version) for version in useless])
             connection.execute(f"INSERT OR REPLACE INTO {SNAPSHOTS} VALUES (?,?,?,?)", row)
 
-        self._write(work)
+        self._write(work, waits=False)
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
@@ -280,10 +293,6 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         newest_first = "ORDER BY originator_version DESC LIMIT 1"
         statement = f"SELECT * FROM {SNAPSHOTS} WHERE originator_id=? {until} {newest_first}"
         return next(iter(self._select(statement, (stream,) if lte is None else (stream, lte))), None)
-
-    def snapshots_delete(self, streams: Collection[str]) -> None:
-        """Remove all snapshots of these streams."""
-        self._write(lambda connection: self._remove(connection, streams, SNAPSHOTS))
 
     def facts(self) -> Facts:
         """What the store says of itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import cast
 
@@ -18,6 +19,7 @@ from loopbook.store import Row, Stand
 from tests.book.drafts import OPENED, A, clock, todo
 from tests.projections.books import opened
 from tests.projections.strategies import odd_histories
+from tests.store.raw import held
 
 B = "loop:b"
 
@@ -248,7 +250,6 @@ def test_a_snapshot_of_another_fold_is_not_used_though_it_is_whole(
         stands = kept_in(cast("Row", snapshot(book))).stands
         newer.setattr("loopbook.book.snapshots.TOPIC", "book_state.999999")
         other = pack(stands, whole._replace(units_added=7))
-    book._records.rows.snapshots_delete([A])
     book._records.rows.snapshot_put(other, ())
     anew(book)
     assert book.state(A) == whole
@@ -261,6 +262,52 @@ def test_a_snapshot_of_no_use_does_not_hide_those_that_are_taken_after_it(book: 
     book.record(A, *tasks(12))
     book.state(A)
     assert cast("Row", snapshot(book))[1] == 37
+
+
+def versions(book: Book, stream: str = A) -> list[int]:
+    kept = [stored.row for stored in book._records.rows.scan(stream) if stored.snapshot]
+    return [row.originator_version for row in kept]
+
+
+def test_who_catches_up_takes_no_good_snapshot_away(book: Book, other: Book) -> None:
+    """Somebody else had taken one since this reader's last."""
+    filled(book, 10)
+    anew(book)
+    assert other.state(A).version == 10
+    book.record(A, *tasks(10))
+    anew(book)
+    book.state(A)
+    assert versions(book) == [10, 20]
+    book.record(A, *tasks(2))
+    assert other.state(A).version == 22
+    assert versions(book) == [10, 20, 22]
+
+
+def test_only_what_is_of_no_use_is_removed(book: Book) -> None:
+    filled(book, 12)
+    anew(book)
+    book.state(A)
+    good = kept_in(cast("Row", snapshot(book)))
+    foreign = pack((Stand(A, 15, "0" * 64),), good.state._replace(version=15))
+    for row in (foreign, Row(A, 99, TOPIC, b"{}"), Row(A, 70, "book_state.1", b"{}")):
+        book._records.rows.snapshot_put(row, ())
+    book.record(A, *tasks(13))
+    book.state(A)
+    assert versions(book) == [12, 25]
+
+
+def test_reading_does_not_wait_for_a_writer(book: Book, other: Book) -> None:
+    """A snapshot is due, and another process is amid a long save."""
+    filled(book, 25)
+    began = time.monotonic()
+    with held(other.url) as transaction:
+        assert other.state(A).version == 25
+        transaction("ROLLBACK")
+    assert time.monotonic() - began < 3, "the whole timeout is five seconds"
+    assert versions(book) == []
+    filled(book, 25, B)
+    assert other.state(B).version == 25
+    assert versions(book, B) == [25], "and it waits again for what it must"
 
 
 def test_an_edited_snapshot_is_seen(book: Book) -> None:
@@ -278,7 +325,7 @@ def test_a_snapshot_that_cannot_be_kept_hinders_nobody(book: Book, monkeypatch: 
     whole = fold(book.entries(A))
     tries = []
 
-    def full(_recorder: object, row: Row, _stands: object) -> None:
+    def full(_recorder: object, row: Row, _stands: object, _useless: object) -> None:
         tries.append(row)
         raise StoreUnavailable("the disk is full")
 

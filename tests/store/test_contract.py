@@ -294,8 +294,9 @@ def test_the_newest_snapshot_up_to_a_version(rows: Recorder) -> None:
     assert found[9] == plain("a", 5, b"5\0\xff")
     rows.snapshot_put(plain("a", 10, b"in place", "other"), [])
     assert rows.snapshot_newest("a") == plain("a", 10, b"in place", "other")
-    rows.snapshots_delete(["a", "none"])
-    assert (rows.snapshot_newest("a"), rows.snapshot_newest("b")) == (None, plain("b", 7))
+    rows.snapshot_put(plain("a", 3), [], [10, 5, 7, 99])
+    assert [rows.snapshot_newest("a", lte) for lte in (None, 2)] == [plain("a", 3), found[2]]
+    assert rows.snapshot_newest("b") == plain("b", 7)
     assert stream_of(rows, "a") == [plain("a", 1)]
 
 

@@ -110,6 +110,41 @@ def test_must_3_a_user_who_may_create_nothing_opens_and_writes_what_is_there(
         Book(postgres.schema().replace("postgres@", f"{schema}_writer@"))
 
 
+def test_the_rights_that_are_documented_are_those_that_are_needed(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user that may write keeps snapshots too, again and again; one that may only read reads."""
+    monkeypatch.setattr("loopbook.book.folding.EVERY", 3)
+    Book(url).close()
+    schema = parse_url(url).schema
+    user = f"{schema}_grantee"
+    sql(url, f"CREATE ROLE {user} LOGIN")
+    sql(url, f"GRANT USAGE ON SCHEMA {schema} TO {user}")
+    sql(url, f"GRANT SELECT ON stored_events, stored_snapshots, loopbook_store TO {user}")
+    theirs = url.replace("postgres@", f"{user}@")
+    versions = "SELECT originator_version FROM stored_snapshots ORDER BY 1"
+    with Book(url) as own, Book(theirs) as reader:
+        own.record(A, *[X] * 4)
+        assert reader.state(A).version == 4
+        assert sql(url, versions) == []
+    sql(url, f"GRANT INSERT ON stored_events, stored_snapshots TO {user}")
+    sql(url, f"GRANT DELETE ON stored_snapshots TO {user}")
+    with Book(theirs) as writer:
+        assert writer.state(A).version == 4
+        assert sql(url, versions) == [(4,)]
+        for _ in range(2):
+            writer._records.rows.snapshot_put(Row(A, 9, "x", b""), ())
+        writer.record(A, *[X] * 3)
+        assert writer.state(A).version == 7
+        assert sql(url, versions) == [(4,), (7,)]
+        with pytest.raises(StoreUnavailable, match="access is denied"):
+            writer._records.rows.delete([A])
+    sql(url, f"GRANT UPDATE, DELETE ON stored_events TO {user}")
+    with Book(theirs) as keeper:
+        keeper._records.rows.delete([A])
+        assert keeper.head(A) == (0, "")
+
+
 def test_must_12_a_process_has_few_connections(book: Book, postgres: Postgres) -> None:
     most: list[int] = []
     application = "SELECT count(*) FROM pg_stat_activity WHERE application_name=?"
