@@ -46,7 +46,12 @@ class Connections(SQLiteConnectionPool):
 
     def connect(self) -> sqlite3.Connection:
         """A new connection, the caller's own."""
+        self._look_whether_open()
         return connect(self.path, self.busy_seconds, self.synchronous)
+
+    def _look_whether_open(self) -> None:
+        if self.closed:
+            raise StoreUnavailable(f"{self.path} is closed; nothing was written; open the store again")
 
     @contextmanager
     def own(self) -> Iterator[sqlite3.Connection]:
@@ -66,8 +71,7 @@ class Connections(SQLiteConnectionPool):
 
     def lend(self) -> sqlite3.Connection:
         """A connection that nobody else uses; give it back to ``take_back``, whatever happens."""
-        if self.closed:
-            raise StoreUnavailable(f"{self.path} is closed; nothing was written; open the store again")
+        self._look_whether_open()
         GATE.enter(self.path)
         try:
             return self._idle.pop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Condition
 from typing import cast
 from uuid import UUID
@@ -13,6 +14,7 @@ from eventsourcing.persistence import ApplicationRecorder, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
 from loopbook.entry import sum_in
+from loopbook.errors import StoreUnavailable
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter
 from loopbook.store.footing import Footing, footing, unfounded
 from loopbook.store.forking import GATE
@@ -27,7 +29,22 @@ class MemoryRecorder(POPOApplicationRecorder):
         self._snapshots: defaultdict[str, dict[int, Row]] = defaultdict(dict)
         self.committed = Condition(self._database_lock)
         self.commits = 0
+        self.closed = False
         GATE.register(self)
+
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        """Nobody else is within, and the store is open."""
+        with self._database_lock:
+            if self.closed:
+                raise StoreUnavailable("memory: is closed; nothing was written; open another store")
+            yield
+
+    def close(self) -> None:
+        """Let nobody read or write any more."""
+        with self._database_lock:
+            self.closed = True
+            self.committed.notify_all()
 
     def before_fork(self) -> None:
         """Let nobody change it while it is copied."""
@@ -40,7 +57,7 @@ class MemoryRecorder(POPOApplicationRecorder):
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
         """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone."""
         rows = cast("Sequence[Row]", stored_events)
-        with self._database_lock:
+        with self._used():
             self._stand(footing(rows))
             self._put(rows)
             self._tell()
@@ -76,7 +93,7 @@ class MemoryRecorder(POPOApplicationRecorder):
         limit: int | None = None,
     ) -> Sequence[StoredEvent]:
         """The rows of a stream, oldest first unless ``desc``."""
-        with self._database_lock:
+        with self._used():
             versions = self._versions.get(str(originator_id), [])
             first = 0 if gt is None else bisect_right(versions, gt)
             last = len(versions) if lte is None else bisect_right(versions, lte)
@@ -88,7 +105,7 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def taken(self, streams: Collection[str]) -> set[str]:
         """Which of these streams have a first row."""
-        with self._database_lock:
+        with self._used():
             return {stream for stream in streams if 1 in self._stored_events_index.get(stream, {})}
 
     def newest(self, stream: str, topic: str) -> Row | None:
@@ -98,14 +115,14 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def streams(self, prefix: str = "", after: str = "", limit: int = 1_000) -> Sequence[str]:
         """The names of streams that begin with ``prefix`` and follow ``after``, sorted."""
-        with self._database_lock:
+        with self._used():
             return sorted(
                 stream for stream in self._versions if stream > after and stream.startswith(prefix)
             )[:limit]
 
     def sizes(self, streams: Collection[str]) -> Mapping[str, Size]:
         """How large these streams are; one that is not there is left out."""
-        with self._database_lock:
+        with self._used():
             known = [stream for stream in streams if stream in self._versions]
             return {
                 stream: Size(len(rows), sum(len(row.state) for row in rows))
@@ -116,7 +133,7 @@ class MemoryRecorder(POPOApplicationRecorder):
     def delete(self, streams: Collection[str]) -> None:
         """Remove all rows of these streams, their snapshots too."""
         gone = set(streams)
-        with self._database_lock:
+        with self._used():
             self._hold([row for row in self._rows() if row.originator_id not in gone])
             self._without_snapshots(gone)
             self._tell()
@@ -137,7 +154,7 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def scan(self, stream: str | None = None) -> Iterator[Stored]:
         """Every row of the store, or of a stream, as of one moment: snapshots first, then entries."""
-        with self._database_lock:
+        with self._used():
             snapshots = [row for kept in self._snapshots.values() for row in kept.values()]
             rows = [*self._rows()]
         for snapshot, table in ((True, snapshots), (False, rows)):
@@ -147,7 +164,7 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
-        with self._database_lock:
+        with self._used():
             before = [*self._rows()]
             try:
                 for row in rows:
@@ -168,12 +185,12 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def vacuum(self) -> None:
         """Snapshots go; what was removed is gone."""
-        with self._database_lock:
+        with self._used():
             self._snapshots.clear()
 
     def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:
         """Keep a snapshot, in place of one of its stream and version, and of the ``useless`` versions."""
-        with self._database_lock:
+        with self._used():
             self._stand(Footing(tuple(stands)))
             kept = self._snapshots[row.originator_id]
             for version in useless:
@@ -182,7 +199,7 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
-        with self._database_lock:
+        with self._used():
             kept = self._snapshots.get(stream, {})
             version = max((at for at in kept if lte is None or at <= lte), default=None)
             return None if version is None else kept[version]
@@ -193,13 +210,14 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def facts(self) -> Facts:
         """What the store says of itself."""
-        with self._database_lock:
+        with self._used():
             size = sum(len(row.state) for row in self._stored_events)
             return Facts(SCHEMA, len(self._versions), size)
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""
-        return _Waiter(self)
+        with self._used():
+            return _Waiter(self)
 
 
 class _Waiter:
@@ -226,4 +244,10 @@ class Factory(POPOFactory):
 
     def application_recorder(self) -> ApplicationRecorder:
         """Ours."""
-        return MemoryRecorder()
+        self._recorder = MemoryRecorder()
+        return self._recorder
+
+    def close(self) -> None:
+        """Close what was made."""
+        self._recorder.close()
+        super().close()

@@ -98,6 +98,9 @@ _STATEMENTS = {
     " current_setting('transaction_read_only')::bool, has_table_privilege(%(events)s, 'INSERT')",
 }
 _LAST = 2**63 - 1
+#: What to do where it is not known whether a save was kept.
+_APPENDED = "try again: what has a host_ref is never kept twice"
+_CHANGED = "do it again: what was done by then is found as it is, and stays so"
 
 Answer = TypeVar("Answer")
 
@@ -124,15 +127,18 @@ class PostgresRecorder(PostgresApplicationRecorder):
         channel = psycopg.sql.Literal(self.channel_name)
         return SQL(text).format(**self._tables, channel=channel, **more)
 
-    def _run(self, work: Callable[[Connection], Answer], *, writes: bool = False) -> Answer:
-        """Do some work on a connection; on another one where it is found dead."""
+    def _run(self, work: Callable[[Connection], Answer], *, remedy: str = "") -> Answer:
+        """Do some work on a connection; on another one where it is found dead.
+
+        What writes says with ``remedy`` what to do where it is not known whether it was kept.
+        """
         server, lost = self.server, False
         while True:
             try:
                 connection = server.lend(fresh=lost)
             except StoreUnavailable:
-                if lost and writes:
-                    raise self._unsure() from None
+                if lost and remedy:
+                    raise self._unsure(remedy) from None
                 raise
             try:
                 return work(connection)
@@ -141,15 +147,15 @@ class PostgresRecorder(PostgresApplicationRecorder):
                     raise server.told(wrong) from wrong
                 server.forget()
                 if lost:
-                    raise (self._unsure() if writes else server.told(wrong)) from wrong
+                    raise (self._unsure(remedy) if remedy else server.told(wrong)) from wrong
                 lost = True
             finally:
                 server.take_back(connection)
 
-    def _unsure(self) -> StoreUnavailable:
+    def _unsure(self, remedy: str) -> StoreUnavailable:
         return StoreUnavailable(
             f"{self.server.name}: the connection was lost while saving; whether it was kept is not known;"
-            " try again: what has a host_ref is never kept twice"
+            f" {remedy}"
         )
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
@@ -171,7 +177,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
                     raise
 
         if rows:
-            self._run(insert, writes=True)
+            self._run(insert, remedy=_APPENDED)
         return None
 
     def _add(self, connection: Connection, rows: Sequence[Row]) -> None:
@@ -217,7 +223,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
                 work(connection)
                 connection.execute("SELECT pg_notify(%s, '')", [self.channel_name])
         except psycopg.Error as wrong:
-            raise (self._unsure() if connection.closed else self.server.told(wrong)) from wrong
+            raise (self._unsure(_CHANGED) if connection.closed else self.server.told(wrong)) from wrong
         finally:
             self.server.take_back(connection)
 
@@ -311,6 +317,8 @@ class PostgresRecorder(PostgresApplicationRecorder):
         what = SQL("SELECT originator_id, originator_version, topic, state FROM {} {} ORDER BY 1, 2")
         connection = self.server.connect()
         try:
+            # Whoever takes the rows may stop for as long as a person reads a page.
+            connection.execute("SET idle_in_transaction_session_timeout=0")
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             with connection.transaction():
                 for name in ("snapshots", "events"):
@@ -331,7 +339,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
         The server's own log forgets in its time. Raises ``StoreUnavailable`` where the server did not do
         it: for somebody who does not own the tables, or while an older transaction is open.
         """
-        self._run(lambda connection: connection.execute(self._sql["clear"]), writes=True)
+        self._run(lambda connection: connection.execute(self._sql["clear"]), remedy=_CHANGED)
         self._run(lambda connection: write_anew(self.server, connection, (EVENTS, SNAPSHOTS)))
 
     def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:

@@ -74,15 +74,19 @@ class Server(PostgresDatastore):
 
     def connect(self) -> Connection:
         """A new connection, the caller's own. Raises ``StoreError``."""
+        self._look_whether_open()
         try:
             return psycopg.connect(autocommit=True, **self._parameters)  # type: ignore[arg-type]  # all are texts
         except psycopg.Error as wrong:
             raise self.told(wrong) from None  # the driver's own error may hold more than may be shown
 
-    def lend(self, *, fresh: bool = False) -> Connection:
-        """A connection that nobody else uses; give it back whatever happens."""
+    def _look_whether_open(self) -> None:
         if self.closed:
             raise StoreUnavailable(f"{self.name} is closed; nothing was written; open the store again")
+
+    def lend(self, *, fresh: bool = False) -> Connection:
+        """A connection that nobody else uses; give it back whatever happens."""
+        self._look_whether_open()
         if not self._places.acquire(timeout=self.patience + 5):
             raise StoreUnavailable(
                 f"{self.name}: all {MOST} connections of this process were busy for {self.patience + 5:g} s;"

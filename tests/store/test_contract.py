@@ -14,7 +14,7 @@ from eventsourcing.persistence import IntegrityError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopbook.errors import InvalidEvent
+from loopbook.errors import InvalidEvent, StoreUnavailable
 from loopbook.store import Facts, Recorder, Records, Row, Size, open_records, parse_url
 from tests.conftest import PROVE
 from tests.postgres import Postgres
@@ -298,6 +298,36 @@ def test_the_newest_snapshot_up_to_a_version(rows: Recorder) -> None:
     assert [rows.snapshot_newest("a", lte) for lte in (None, 2)] == [plain("a", 3), found[2]]
     assert rows.snapshot_newest("b") == plain("b", 7)
     assert stream_of(rows, "a") == [plain("a", 1)]
+
+
+# --- closing ----------------------------------------------------------------------------------
+
+
+def test_a_store_that_is_closed_is_neither_read_nor_written(records: Records) -> None:
+    rows = records.rows
+    insert(rows, plain("a", 1))
+    records.close()
+    records.close()
+    uses: list[Callable[[], object]] = [
+        lambda: insert(rows, plain("a", 2)),
+        lambda: rows.load([plain("a", 2)]),
+        lambda: rows.replace([plain("a", 1, b"x")]),
+        lambda: rows.delete(["a"]),
+        lambda: rows.snapshot_put(plain("a", 1), []),
+        lambda: rows.snapshot_newest("a"),
+        lambda: rows.select_events("a"),
+        lambda: rows.newest("a", "task"),
+        lambda: rows.taken(["a"]),
+        rows.streams,
+        lambda: rows.sizes(["a"]),
+        lambda: list(rows.scan()),
+        rows.vacuum,
+        rows.waiter,
+        rows.facts,
+    ]
+    for use in uses:
+        with pytest.raises(StoreUnavailable, match="is closed; nothing was written; open"):
+            use()
 
 
 # --- waiting ----------------------------------------------------------------------------------

@@ -473,13 +473,26 @@ def test_a_save_whose_line_is_lost_is_there_once_whoever_went_on_from_it(
     assert proxy.cuts == 2
 
 
+def test_a_scan_may_be_read_as_slowly_as_a_person_reads(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = cast("PostgresRecorder", book._records.recorder).server
+    parameters = server._parameters
+    hurried = str(parameters["options"]).replace("session_timeout=60000", "session_timeout=100")
+    assert hurried != parameters["options"]
+    monkeypatch.setattr(server, "_parameters", {**parameters, "options": hurried})
+    book._records.rows.load(Row("session:h:b", n, "task", b"") for n in range(1, 301))
+    scan = book._records.rows.scan()
+    first = next(scan)
+    time.sleep(0.5)
+    assert len([first, *scan]) == 301
+
+
 def test_a_load_whose_line_is_lost_is_told_and_not_tried_again(proxy: Proxy, book: Book) -> None:
     def rows() -> Iterator[Row]:
         yield Row("session:h:b", 1, "task", b"")
         proxy.cut = "answer"
 
     with Book(through(proxy, book)) as far:
-        with pytest.raises(StoreUnavailable, match="whether it was kept is not known"):
+        with pytest.raises(StoreUnavailable, match="whether it was kept is not known; do it again: what was"):
             far._records.rows.load(rows())
         assert far.head("session:h:b") == (0, "")
 
