@@ -55,19 +55,23 @@ class Connections(SQLiteConnectionPool):
 
     @contextmanager
     def own(self) -> Iterator[sqlite3.Connection]:
-        """A connection of the caller's own for a while; a child that finds it in its memory leaves it."""
-        process, thread = os.getpid(), GATE.enter(self.path)
-        try:
+        """A connection of the caller's own for a while; a child that finds it in its memory leaves it.
+
+        Whoever uses it is to be within the gate then.
+        """
+        process = os.getpid()
+        with GATE.entered(self.path):
             connection = self.connect()
-            try:
-                yield connection
-            finally:
-                if os.getpid() == process:
-                    connection.close()
-                else:
-                    _LEFT_BEHIND.append(connection)
+            holder = GATE.hold(self.path)
+        try:
+            yield connection
         finally:
-            GATE.leave(self.path, thread)
+            if os.getpid() == process:
+                with GATE.entered(self.path):
+                    connection.close()
+            else:
+                _LEFT_BEHIND.append(connection)
+            GATE.let_go(self.path, holder)
 
     def lend(self) -> sqlite3.Connection:
         """A connection that nobody else uses; give it back to ``take_back``, whatever happens."""

@@ -6,8 +6,10 @@ locks *the process* has, what it shares with others. Even a new connection of th
 in locks that it has not. So whoever uses SQLite passes a gate. A fork shuts it, waits until all have
 come out, and has everything closed that is open; then parent and child connect anew.
 
-Who forks amid a scan or load of his own, or while another thread needs more than a minute, takes
-open connections along. Of such a file the child is told that it cannot use it.
+A scan is within only while it fetches a row, and may be left alone between two for ever: a fork
+lets it go on for a second, and then has it aside. Who forks amid such a scan, or a scan or load of
+his own, or while another thread is within for more than ten seconds, takes open connections along.
+Of such a file the child is told that it cannot use it.
 
 A store in memory is copied into the child; there it is enough that nobody is changing it.
 """
@@ -23,7 +25,9 @@ from typing import Protocol
 from weakref import WeakSet
 
 #: Seconds that a fork waits for other threads to come out.
-PATIENCE = 60.0
+PATIENCE = 10.0
+#: Seconds that it waits for scans of other threads to end.
+SCANS = 1.0
 
 
 class Forkable(Protocol):
@@ -57,6 +61,8 @@ class Gate:
         self._lock = Lock()
         self._changed = Condition(self._lock)
         self._inside: dict[int, list[Path]] = {}
+        self._held: list[tuple[int, Path]] = []
+        self._draining = False
         self._shut = False
 
     def register(self, one: Forkable) -> None:
@@ -78,7 +84,7 @@ class Gate:
         with self._lock:
             paths = self._inside.get(me)
             if paths is None:
-                while self._shut:
+                while self._shut and not (self._draining and self._holds(me)):
                     self._changed.wait()
                 paths = self._inside[me] = []
             paths.append(path)
@@ -105,18 +111,40 @@ class Gate:
         finally:
             self.leave(path, thread)
 
+    def hold(self, path: Path) -> int:
+        """Have a file in use without being within. Returns the thread, for ``let_go``."""
+        me = get_ident()
+        with self._lock:
+            self._held.append((me, path))
+        return me
+
+    def let_go(self, path: Path, thread: int) -> None:
+        """Have it in use no more."""
+        with self._lock:
+            with suppress(ValueError):  # in a child, nothing is held
+                self._held.remove((thread, path))
+            self._changed.notify_all()
+
+    def _holds(self, thread: int) -> bool:
+        return any(holder == thread for holder, _ in self._held)
+
     def inside(self) -> list[Path]:
         """The files in use."""
         with self._lock:
-            return [path for paths in self._inside.values() for path in paths]
+            return [
+                *(path for _, path in self._held),
+                *(path for paths in self._inside.values() for path in paths),
+            ]
 
     def shut(self) -> None:
-        """Let nobody in, and wait until all others are out; after a minute it is given up."""
+        """Let nobody in and wait until all others are out; what takes too long is given up."""
         me = get_ident()
         with self._lock:
             while self._shut:  # another thread forks as well
                 self._changed.wait()
-            self._shut = True
+            self._shut = self._draining = True
+            self._changed.wait_for(lambda: all(holder == me for holder, _ in self._held), SCANS)
+            self._draining = False
             self._changed.wait_for(lambda: not self._inside.keys() - {me}, PATIENCE)
 
     def open(self) -> None:

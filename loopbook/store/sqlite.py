@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 from uuid import UUID
 
 from eventsourcing.persistence import ApplicationRecorder, IntegrityError, StoredEvent
@@ -29,6 +30,7 @@ from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.contract import Facts, Row, Size, Stand, Stored, Waiter, past
 from loopbook.store.files import prepare, refuse_carried, told
 from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded
+from loopbook.store.forking import GATE
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
@@ -38,6 +40,8 @@ SNAPSHOTS = "stored_snapshots"
 _TAKEN = {sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE}
 #: The ``sum`` that a row carries: the 64 bytes before its last two.
 _SUM = "substr(state, -66, 64)"
+
+Answer = TypeVar("Answer")
 
 
 class SQLiteRecorder(SQLiteApplicationRecorder):
@@ -214,15 +218,22 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         only, parameters = ("", ()) if stream is None else ("WHERE originator_id=?", (stream,))
         with self.connections.own() as connection:
             connection.text_factory = _any_text
-            try:
-                connection.execute("BEGIN")
-                for table in (SNAPSHOTS, self.events_table_name):
-                    statement = f"SELECT * FROM {table} {only} ORDER BY 1, 2"
-                    for values in connection.execute(statement, parameters):
-                        yield Stored.of(table == SNAPSHOTS, values)
-                        refuse_carried(self.connections.path)
-            except sqlite3.Error as wrong:
-                raise told(wrong, self.connections.path) from wrong
+            self._step(partial(connection.execute, "BEGIN"))
+            for table in (SNAPSHOTS, self.events_table_name):
+                statement = f"SELECT * FROM {table} {only} ORDER BY 1, 2"
+                cursor = self._step(partial(connection.execute, statement, parameters))
+                while (values := self._step(cursor.fetchone)) is not None:
+                    yield Stored.of(table == SNAPSHOTS, values)
+
+    def _step(self, work: Callable[[], Answer]) -> Answer:
+        """One call of a scan's: between two of them a fork may come, and in its child they end."""
+        path = self.connections.path
+        refuse_carried(path)
+        try:
+            with GATE.entered(path):
+                return work()
+        except sqlite3.Error as wrong:
+            raise told(wrong, path) from wrong
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
