@@ -71,16 +71,19 @@ def check(store: Store = None, as_json: AsJson = False) -> None:
 
 @app.command(epilog=example("loopbook store upgrade"))
 def upgrade(store: Store = None) -> None:
-    """Bring an older store to this schema: what any command does that opens it, at a time of your choice.
+    """Bring an older store to this schema: for snapshots, which open long books at once, and for forks.
 
-    Other machines need a loopbook that knows the new schema from then on.
+    Nothing else does it but the first fork. Other machines need a loopbook that knows the new schema
+    from then on.
     """
-    from loopbook.store import parse_url, schema_of
+    from loopbook.store import open_records, parse_url
 
     url = parse_url(settings_for(store).store)
     must_be_there(url)
-    before = schema_of(url)
-    now = _open(url)[0].schema
+    with closing(open_records(url)) as records:
+        before = records.rows.facts().schema
+        records.rows.upgrade()
+        now = records.rows.facts().schema
     say(f"{url}: " + (f"schema {now} already" if before == now else f"schema {before} is now {now}"))
 
 

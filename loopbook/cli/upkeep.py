@@ -16,7 +16,7 @@ import typer
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, NewFile, Session, Store, example
 from loopbook.cli.output import complain, one_line, say, say_json
-from loopbook.cli.target import opened, settings_for
+from loopbook.cli.target import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,14 +43,11 @@ def fsck(
     as_json: AsJson = False,
 ) -> None:
     """Check every row, every chain and all that is derived from them; exit with 1 if something is wrong."""
-    from loopbook.store import parse_url, schema_of
     from loopbook.upkeep.fsck import fsck as look
-    from loopbook.upkeep.fsck import upgraded
 
     heads = [_head(one) for one in head or ()]
-    before = schema_of(parse_url(settings_for(store).store))
     with opened(store) as books:
-        report = upgraded(look(books.book, heads), before)
+        report = look(books.book, heads)
     if as_json:
         findings = [finding._asdict() for finding in report.findings]
         say_json({**report._asdict(), "findings": findings, "notes": list(report.notes)})

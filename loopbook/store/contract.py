@@ -13,8 +13,8 @@ from eventsourcing.persistence import StoredEvent
 #: "LBOK": what ``file`` and every SQLite tool show of a loopbook store.
 APPLICATION_ID = 0x4C424F4B
 #: Raised by one when an older loopbook could no longer read or write a store. 2: snapshots, and
-#: streams that begin with a fork. An older store is upgraded when it is opened, since all that is
-#: needed is a further table.
+#: streams that begin with a fork. An older store is read and written as it is, without snapshots, until
+#: somebody upgrades it or begins a fork in it: all that is needed is a further table.
 SCHEMA = 2
 
 
@@ -178,6 +178,9 @@ class Recorder(Protocol):
 
     def waiter(self) -> Waiter:
         """A waiter for what is committed from now on."""
+
+    def upgrade(self) -> None:
+        """Bring an older store to this schema; an older loopbook cannot open it then."""
 
     def facts(self) -> Facts:
         """What the store says of itself; nothing is written. Raises ``StoreError``."""

@@ -22,10 +22,11 @@ from loopbook.store.contract import APPLICATION_ID, SCHEMA
 from loopbook.store.forking import GATE, is_carried
 
 
-def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
-    """Make the file if it is not there, refuse it if it is not ours, give it its tables.
+def prepare(path: Path, busy_seconds: float, create: Sequence[str], *, upgrade: bool = False) -> int:
+    """Make the file if it is not there, refuse it if it is not ours, give a new one its tables.
 
-    ``create`` are the statements that make each table that is not there.
+    ``create`` are the statements that make each table that is not there. Returns the schema that it
+    has then: an older one is left as it is, unless it is to ``upgrade``.
     Raises ``ForeignStore``, ``NewerStore`` or ``StoreUnavailable``; the file is then untouched.
     """
     try:
@@ -47,8 +48,7 @@ def prepare(path: Path, busy_seconds: float, create: Sequence[str]) -> None:
     while True:
         try:
             with GATE.entered(path), closing(_open(path, busy_seconds)) as connection:
-                _prepare(connection, path, create)
-            return
+                return _prepare(connection, path, create, upgrade)
         except sqlite3.Error as wrong:
             if not _is_busy(wrong) or time.monotonic() > deadline:
                 raise told(wrong, path) from wrong
@@ -115,16 +115,25 @@ def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
     )
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str]) -> None:
-    if _recognise(connection, path, "BEGIN") != SCHEMA:
-        if _recognise(connection, path, "BEGIN IMMEDIATE") != SCHEMA:  # unless another process came first
-            for statement in create:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={SCHEMA}")
+def _prepare(connection: sqlite3.Connection, path: Path, create: Sequence[str], upgrade: bool) -> int:
+    found = _recognise(connection, path, "BEGIN")
+    if found != SCHEMA and (upgrade or not found):
+        found = _recognise(connection, path, "BEGIN IMMEDIATE")
+        if found != SCHEMA and (upgrade or not found):  # unless another process came first
+            found = SCHEMA
+            make(connection, create)
         connection.execute("COMMIT")
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode=WAL")
+    return found
+
+
+def make(connection: sqlite3.Connection, create: Sequence[str]) -> None:
+    """Give a file its tables and its mark, within a transaction."""
+    for statement in create:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version={SCHEMA}")
 
 
 def _recognise(connection: sqlite3.Connection, path: Path, begin: str) -> int:

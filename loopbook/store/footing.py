@@ -21,7 +21,7 @@ from typing import NamedTuple
 from eventsourcing.persistence import IntegrityError
 
 from loopbook.entry import damaged, decode, prev_in
-from loopbook.errors import ForeignStore
+from loopbook.errors import ForeignStore, StoreUnavailable
 from loopbook.events import Forked
 from loopbook.store.contract import Row, Stand
 
@@ -39,6 +39,11 @@ class Footing(NamedTuple):
 
     stands: tuple[Stand, ...]
     begun: tuple[Begun, ...] = ()
+
+    @property
+    def forks(self) -> bool:
+        """Whether a fork begins with it, which a store of the first schema cannot hold."""
+        return any(begun.first > 1 for begun in self.begun)
 
 
 class Gathered:
@@ -117,4 +122,12 @@ def swallowed(store: str) -> ForeignStore:
     return ForeignStore(
         f"{store}: something that no loopbook made changes or refuses what is saved; nothing was written;"
         " see: loopbook store check"
+    )
+
+
+def without_snapshots(store: str) -> StoreUnavailable:
+    """The refusal of a snapshot by a store that has no table for it."""
+    return StoreUnavailable(
+        f"{store} is of an older schema, which has no snapshots; nothing was written;"
+        " run: loopbook store upgrade"
     )

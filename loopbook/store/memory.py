@@ -208,6 +208,9 @@ class MemoryRecorder(POPOApplicationRecorder):
         for stream in streams:
             self._snapshots.pop(stream, None)
 
+    def upgrade(self) -> None:
+        """It is never older."""
+
     def facts(self) -> Facts:
         """What the store says of itself."""
         with self._used():

@@ -32,8 +32,8 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from loopbook.errors import StoreUnavailable
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter, past
-from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded
-from loopbook.store.server import Connection, Listener, Server, look, prepare
+from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded, without_snapshots
+from loopbook.store.server import Connection, Listener, Server, look, make, prepare, recognise
 from loopbook.store.urls import StoreURL
 from loopbook.store.vacuum import write_anew
 
@@ -94,7 +94,8 @@ _STATEMENTS = {
     " UNION ALL SELECT format('RULE %%I ON %%s', rulename, ev_class::regclass) FROM pg_rewrite"
     " WHERE ev_class IN (to_regclass(%(events)s), to_regclass(%(snapshots)s)) ORDER BY name",
     "facts": "SELECT (SELECT count(*) FROM (SELECT DISTINCT originator_id FROM {events}) names),"
-    " pg_total_relation_size(%(events)s) + pg_total_relation_size(%(snapshots)s),"
+    " pg_total_relation_size(%(events)s)"
+    " + coalesce(pg_total_relation_size(to_regclass(%(snapshots)s)), 0),"
     " current_setting('transaction_read_only')::bool, has_table_privilege(%(events)s, 'INSERT')",
 }
 _LAST = 2**63 - 1
@@ -121,7 +122,23 @@ class PostgresRecorder(PostgresApplicationRecorder):
         self.sql_create_statements = [
             self._statement(f"CREATE TABLE IF NOT EXISTS {{{name}}}{_SHAPE}") for name in self._tables
         ]
-        prepare(server, (EVENTS, SNAPSHOTS), self.sql_create_statements)
+        #: Whether there was no table of snapshots when it was looked at last.
+        self._older = prepare(server, (EVENTS, SNAPSHOTS), self.sql_create_statements) < SCHEMA
+
+    def upgrade(self) -> None:
+        """Bring an older store to this schema."""
+        prepare(self.server, (EVENTS, SNAPSHOTS), self.sql_create_statements, upgrade=True)
+        self._older = False
+
+    def _kept(self, connection: Connection) -> tuple[str, ...]:
+        """The table of snapshots, if there is one by now: somebody else may upgrade the store."""
+        if self._older:
+            found = connection.execute("SELECT to_regclass(%s)", [self._regclass(SNAPSHOTS)]).fetchone()
+            self._older = found == (None,)
+        return () if self._older else ("snapshots",)
+
+    def _regclass(self, table: str) -> str:
+        return f'"{self.server.schema}"."{table}"'
 
     def _statement(self, text: str, **more: SQL) -> Composed:
         channel = psycopg.sql.Literal(self.channel_name)
@@ -176,6 +193,8 @@ class PostgresRecorder(PostgresApplicationRecorder):
                 if tried == 1 or not self._has(connection, rows):
                     raise
 
+        if self._older and footing(rows).forks:
+            self.upgrade()
         if rows:
             self._run(insert, remedy=_APPENDED)
         return None
@@ -207,7 +226,11 @@ class PostgresRecorder(PostgresApplicationRecorder):
             if cursor.rowcount != gathered.passed:
                 raise swallowed(self.server.name)
             # After the last row was made, so that it has seen what its maker has: see the theory.
-            self._stand(connection, gathered.footing())
+            needed = gathered.footing()
+            self._stand(connection, needed)
+            if needed.forks and not self._kept(connection):
+                make(connection, self.server, (EVENTS, SNAPSHOTS), self.sql_create_statements, upgrade=True)
+                self._older = False
 
         self._change(work)
 
@@ -283,12 +306,14 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
         def work(connection: Connection) -> None:
             connection.execute(self._sql["lock"])
-            self._remove(connection, streams, "events", "snapshots")
+            self._remove(connection, streams, "events", *self._kept(connection))
 
         self._change(work)
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
+        if self._older and footing(added).forks:
+            self.upgrade()
 
         def work(connection: Connection) -> None:
             connection.execute(self._sql["lock"])
@@ -298,8 +323,9 @@ class PostgresRecorder(PostgresApplicationRecorder):
                 raise swallowed(self.server.name)
             if added:
                 self._add(connection, sorted(added))
-            self._remove(connection, gone, "events", "snapshots")
-            self._remove(connection, {row.originator_id for row in (*rows, *added)}, "snapshots")
+            kept = self._kept(connection)
+            self._remove(connection, gone, "events", *kept)
+            self._remove(connection, {row.originator_id for row in (*rows, *added)}, *kept)
 
         self._change(work)
 
@@ -321,7 +347,7 @@ class PostgresRecorder(PostgresApplicationRecorder):
             connection.execute("SET idle_in_transaction_session_timeout=0")
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             with connection.transaction():
-                for name in ("snapshots", "events"):
+                for name in (*self._kept(connection), "events"):
                     cursor = connection.cursor(name, scrollable=False)
                     cursor.execute(
                         what.format(self._tables[name], only), [stream][: stream is not None], binary=True
@@ -339,13 +365,18 @@ class PostgresRecorder(PostgresApplicationRecorder):
         The server's own log forgets in its time. Raises ``StoreUnavailable`` where the server did not do
         it: for somebody who does not own the tables, or while an older transaction is open.
         """
-        self._run(lambda connection: connection.execute(self._sql["clear"]), remedy=_CHANGED)
-        self._run(lambda connection: write_anew(self.server, connection, (EVENTS, SNAPSHOTS)))
+        tables: tuple[str, ...] = (EVENTS,)
+        if self._run(self._kept):
+            self._run(lambda connection: connection.execute(self._sql["clear"]), remedy=_CHANGED)
+            tables = (EVENTS, SNAPSHOTS)
+        self._run(lambda connection: write_anew(self.server, connection, tables))
 
     def snapshot_put(self, row: Row, stands: Sequence[Stand], useless: Collection[int] = ()) -> None:
         """Keep a snapshot, in place of one of its stream and version, and of the ``useless`` versions."""
 
         def put(connection: Connection) -> None:
+            if not self._kept(connection):
+                raise without_snapshots(self.server.name)
             with connection.transaction():
                 connection.execute("SET LOCAL lock_timeout=1")  # milliseconds; 0 would wait for ever
                 connection.execute(self._sql["share"])
@@ -359,6 +390,8 @@ class PostgresRecorder(PostgresApplicationRecorder):
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
+        if self._older:
+            return None
         found = self._select(self._sql["snapshot"], (stream, _LAST if lte is None else lte))
         return next(iter(found), None)
 
@@ -369,11 +402,12 @@ class PostgresRecorder(PostgresApplicationRecorder):
     def facts(self) -> Facts:
         """What the store says of itself."""
         names = {"events": EVENTS, "snapshots": SNAPSHOTS}
-        tables = {key: f'"{self.server.schema}"."{name}"' for key, name in names.items()}
+        tables = {key: self._regclass(name) for key, name in names.items()}
+        schema = self._run(lambda connection: recognise(connection, self.server, (EVENTS, SNAPSHOTS)))
         ((streams, size, read_only, may),) = self._ask(self._sql["facts"], tables)
         refusal = "the server is read-only" if read_only else "" if may else "this user may not write"
         foreign = tuple(str(name) for (name,) in self._ask(self._sql["foreign"], tables))
-        return Facts(SCHEMA, cast("int", streams), cast("int", size), refusal, foreign)
+        return Facts(schema, cast("int", streams), cast("int", size), refusal, foreign)
 
     def _ask(
         self, statement: Composed, parameters: Sequence[object] | Mapping[str, object]

@@ -201,8 +201,12 @@ ERRORS: tuple[tuple[_ErrorKinds, type[LoopbookError], str, str], ...] = (
 # --- making a database a store -------------------------------------------------------------
 
 
-def prepare(server: Server, tables: Sequence[str], create: Sequence[Composed]) -> None:
-    """Give a database its tables if they are not there; refuse it if they are not ours.
+def prepare(
+    server: Server, tables: Sequence[str], create: Sequence[Composed], *, upgrade: bool = False
+) -> int:
+    """Give a database its tables if there are none; refuse it if they are not ours.
+
+    Returns the schema that it has then: an older one is left as it is, unless it is to ``upgrade``.
 
     All is done once, in one transaction under a lock that has nothing to do with any table: two
     processes that create the same thing at once would both fail. Raises ``ForeignStore``,
@@ -210,9 +214,11 @@ def prepare(server: Server, tables: Sequence[str], create: Sequence[Composed]) -
     """
     connection = server.lend()
     try:
-        if _recognise(connection, server, tables) != SCHEMA:
-            with connection.transaction():
-                _make(connection, server, tables, create)
+        found = recognise(connection, server, tables)
+        if found == SCHEMA or (found and not upgrade):
+            return found
+        with connection.transaction():
+            return make(connection, server, tables, create, upgrade=upgrade)
     except psycopg.Error as wrong:
         raise server.told(wrong) from wrong
     finally:
@@ -223,19 +229,27 @@ def look(server: Server, tables: Sequence[str]) -> int:
     """The schema of the store that a database holds; 0 where it holds none."""
     connection = server.connect()
     try:
-        return _recognise(connection, server, tables)
+        return recognise(connection, server, tables)
     except psycopg.Error as wrong:
         raise server.told(wrong) from wrong
     finally:
         connection.close()
 
 
-def _make(connection: Connection, server: Server, tables: Sequence[str], create: Sequence[Composed]) -> None:
+def make(
+    connection: Connection,
+    server: Server,
+    tables: Sequence[str],
+    create: Sequence[Composed],
+    *,
+    upgrade: bool = False,
+) -> int:
+    """Give a database its tables within a transaction, unless another process came first; its schema then."""
     connection.execute(SQL("SET LOCAL lock_timeout={}").format(MAKING * 1000))
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [APPLICATION_ID])
-    known = _recognise(connection, server, tables)
-    if known == SCHEMA:
-        return  # another process came first
+    known = recognise(connection, server, tables)
+    if known == SCHEMA or (known and not upgrade):
+        return known  # another process came first
     entries = f'"{server.schema}"."{tables[0]}"'
     if known and connection.execute("SELECT to_regclass(%s)", [entries]).fetchone() == (None,):
         raise ForeignStore(
@@ -254,9 +268,10 @@ def _make(connection: Connection, server: Server, tables: Sequence[str], create:
         connection.execute(statement)
     said = "INSERT INTO {} (schema) VALUES (%s) ON CONFLICT (one) DO UPDATE SET schema=EXCLUDED.schema"
     connection.execute(SQL(said).format(mark), [SCHEMA])
+    return SCHEMA
 
 
-def _recognise(connection: Connection, server: Server, tables: Sequence[str]) -> int:
+def recognise(connection: Connection, server: Server, tables: Sequence[str]) -> int:
     """The schema of the store that a database holds; 0 where its tables' names are free."""
     # The mark last: another process may be making all of them, and they are looked up one by one.
     names = [f'"{server.schema}"."{name}"' for name in (*tables, "loopbook_store")]

@@ -27,9 +27,9 @@ from eventsourcing.utils import Environment
 from loopbook.entry import damaged
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
-from loopbook.store.contract import Facts, Row, Size, Stand, Stored, Waiter, past
-from loopbook.store.files import prepare, refuse_carried, told
-from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded
+from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter, past
+from loopbook.store.files import make, prepare, refuse_carried, told
+from loopbook.store.footing import Footing, Gathered, footing, swallowed, unfounded, without_snapshots
 from loopbook.store.forking import GATE
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
@@ -50,6 +50,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
     def __init__(self, datastore: SQLiteDatastore, connections: Connections) -> None:
         super().__init__(datastore)
         self.connections = connections
+        #: Whether there was no table of snapshots when it was looked at last.
+        self._older = False
 
     def construct_create_table_statements(self) -> list[str]:
         """The library's table, and one like it for snapshots."""
@@ -59,10 +61,32 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         )
         return [*super().construct_create_table_statements(), snapshots]
 
+    def open(self) -> None:
+        """Find the store, or make it."""
+        self._prepare(upgrade=False)
+
+    def upgrade(self) -> None:
+        """Bring an older store to this schema."""
+        self._prepare(upgrade=True)
+
+    def _prepare(self, *, upgrade: bool) -> None:
+        pool = self.connections
+        found = prepare(pool.path, pool.busy_seconds, self.create_table_statements, upgrade=upgrade)
+        self._older = found < SCHEMA
+
+    def _snapshots(self, connection: sqlite3.Connection) -> tuple[str, ...]:
+        """The table of snapshots, if there is one by now: somebody else may upgrade the store."""
+        if self._older:
+            there = connection.execute("SELECT 1 FROM sqlite_master WHERE name=?", (SNAPSHOTS,)).fetchone()
+            self._older = there is None
+        return () if self._older else (SNAPSHOTS,)
+
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
         """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone."""
         rows = cast("Sequence[Row]", stored_events)
         needed = footing(rows)
+        if self._older and needed.forks:
+            self.upgrade()
 
         def work(connection: sqlite3.Connection) -> None:
             self._stand(connection, needed)
@@ -199,7 +223,11 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
 
     def delete(self, streams: Collection[str]) -> None:
         """Remove all rows of these streams, their snapshots too; all at once or nothing."""
-        self._write(lambda connection: self._remove(connection, streams, self.events_table_name, SNAPSHOTS))
+
+        def work(connection: sqlite3.Connection) -> None:
+            self._remove(connection, streams, self.events_table_name, *self._snapshots(connection))
+
+        self._write(work)
 
     def load(self, rows: Iterable[Row]) -> None:
         """Store all rows or none, made one by one while they are stored."""
@@ -209,7 +237,11 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             cursor = connection.executemany(self.insert_events_statement, gathered.passing(rows))
             if gathered.passed and cursor.rowcount != gathered.passed:
                 raise swallowed(str(self.connections.path))
-            self._stand(connection, gathered.footing())
+            needed = gathered.footing()
+            self._stand(connection, needed)
+            if needed.forks and not self._snapshots(connection):
+                make(connection, self.create_table_statements)
+                self._older = False
 
         self._write(work)
 
@@ -219,7 +251,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         with self.connections.own() as connection:
             connection.text_factory = _any_text
             self._step(partial(connection.execute, "BEGIN"))
-            for table in (SNAPSHOTS, self.events_table_name):
+            snapshots = self._step(partial(self._snapshots, connection))
+            for table in (*snapshots, self.events_table_name):
                 statement = f"SELECT * FROM {table} {only} ORDER BY 1, 2"
                 cursor = self._step(partial(connection.execute, statement, parameters))
                 while (values := self._step(cursor.fetchone)) is not None:
@@ -243,6 +276,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         )
         there = f"SELECT 1 FROM {self.events_table_name} WHERE originator_id=? AND originator_version=?"
         needed = footing(added)
+        if self._older and needed.forks:
+            self.upgrade()
 
         def work(connection: sqlite3.Connection) -> None:
             for row in rows:
@@ -253,8 +288,9 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
                 raise swallowed(str(self.connections.path))
             self._stand(connection, needed)
             self._add(connection, added)
-            self._remove(connection, gone, self.events_table_name, SNAPSHOTS)
-            self._remove(connection, {row.originator_id for row in (*rows, *added)}, SNAPSHOTS)
+            snapshots = self._snapshots(connection)
+            self._remove(connection, gone, self.events_table_name, *snapshots)
+            self._remove(connection, {row.originator_id for row in (*rows, *added)}, *snapshots)
 
         self._write(work)
 
@@ -274,7 +310,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         with self.connections.writer:
             connection, busy = self.connections.lend(), False
             try:
-                connection.execute(f"DELETE FROM {SNAPSHOTS}")
+                for table in self._snapshots(connection):
+                    connection.execute(f"DELETE FROM {table}")
                 connection.execute("VACUUM")
                 (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             except sqlite3.Error as wrong:
@@ -292,6 +329,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         one = f"DELETE FROM {SNAPSHOTS} WHERE originator_id=? AND originator_version=?"
 
         def work(connection: sqlite3.Connection) -> None:
+            if not self._snapshots(connection):
+                raise without_snapshots(str(self.connections.path))
             self._stand(connection, Footing(tuple(stands)))
             connection.executemany(one, [(row.originator_id, version) for version in useless])
             connection.execute(f"INSERT OR REPLACE INTO {SNAPSHOTS} VALUES (?,?,?,?)", row)
@@ -300,6 +339,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
 
     def snapshot_newest(self, stream: str, lte: int | None = None) -> Row | None:
         """The newest snapshot of a stream, at version ``lte`` or before."""
+        if self._older:
+            return None
         until = "" if lte is None else "AND originator_version<=?"
         newest_first = "ORDER BY originator_version DESC LIMIT 1"
         statement = f"SELECT * FROM {SNAPSHOTS} WHERE originator_id=? {until} {newest_first}"
@@ -317,7 +358,9 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
             self._write(lambda _: None)
         except StoreUnavailable as wrong:
             refusal = str(wrong)
-        return Facts(cast("int", schema), cast("int", streams), size, refusal, self._foreign())
+        has = self._ask("SELECT 1 FROM sqlite_master WHERE name=?", (SNAPSHOTS,))
+        schema = max(cast("int", schema), 1) if has else 1  # as it is recognised
+        return Facts(schema, cast("int", streams), size, refusal, self._foreign())
 
     def _foreign(self) -> tuple[str, ...]:
         found = self._ask("SELECT upper(type), name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'", ())
@@ -394,5 +437,5 @@ class Factory(SQLiteFactory):
     def application_recorder(self) -> ApplicationRecorder:
         """A recorder on a file that is surely ours and has its tables."""
         recorder = SQLiteRecorder(self.datastore, self.connections)
-        prepare(self.connections.path, self.connections.busy_seconds, recorder.create_table_statements)
+        recorder.open()
         return recorder

@@ -53,14 +53,6 @@ def fsck(book: Book, heads: Iterable[Head] = ()) -> Report:
     return Report(chains.streams, chains.rows, findings, notes)
 
 
-def upgraded(report: Report, before: int) -> Report:
-    """A report of a store that was of another schema (0: of none) before it was opened to be looked at."""
-    if before in {0, SCHEMA}:
-        return report
-    note = f"the store was of schema {before}, and opening it has made that {SCHEMA}"
-    return report._replace(notes=(note, *report.notes))
-
-
 #: What may change rows as they are written; a table or a view of somebody's own does not.
 _ACTS = ("TRIGGER ", "RULE ")
 
@@ -70,12 +62,11 @@ def _of_store(facts: Facts) -> Iterator[Finding]:
         if name.startswith(_ACTS):
             what = f"it has a {name}, which can change what is written and is not loopbook's"
             yield Finding("store", None, what, f"look at what it did, and remove it: DROP {name}")
-    if facts.schema != SCHEMA:
-        what = f"it says that its schema is {facts.schema}, and it was opened as {SCHEMA}"
-        yield Finding("store", None, what, "run: loopbook store upgrade")
 
 
 def _beside(facts: Facts) -> Iterator[str]:
+    if facts.schema < SCHEMA:
+        yield f"the store is of schema {facts.schema}; for {SCHEMA}, run: loopbook store upgrade"
     for name in facts.foreign:
         if not name.startswith(_ACTS):
             yield f"the store also has a {name}, which is not loopbook's"

@@ -63,6 +63,9 @@ def test_an_older_store_is_upgraded_and_the_newest_left(cli: Cli, postgres: Post
         cli.ok("loop", "start", "--kind", "fix", "--intent", "x", "--id", "a", "--store", url)
         sql(url, "DROP TABLE stored_snapshots")
         sql(url, "PRAGMA user_version=1" if url == cli.store else "UPDATE loopbook_store SET schema=1")
+        for words in (("store", "check"), ("store", "init"), ("loop", "list"), ("store", "fsck")):
+            cli.ok(*words, "--store", url)
+        assert "schema\t1\n" in cli.ok("store", "check", "--store", url)
         assert cli.ok("store", "upgrade", "--store", url).endswith(": schema 1 is now 2\n")
         assert cli.ok("store", "upgrade", "--store", url).endswith(": schema 2 already\n")
         assert sql(url, "SELECT count(*) FROM stored_snapshots") == [(0,)]

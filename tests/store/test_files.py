@@ -119,7 +119,7 @@ def older(path: Path) -> None:
     sql(str(path), "PRAGMA user_version=1")
 
 
-def test_an_older_schema_is_upgraded_when_it_is_opened_by_many_at_once(tmp_path: Path) -> None:
+def test_an_older_schema_is_upgraded_by_many_at_once(tmp_path: Path) -> None:
     path = tmp_path / "books.db"
     older(path)
     before = sql(str(path), "SELECT * FROM stored_events ORDER BY 1, 2")
@@ -128,6 +128,7 @@ def test_an_older_schema_is_upgraded_when_it_is_opened_by_many_at_once(tmp_path:
     def open_it() -> None:
         with Book(str(path)) as book:
             heads.append(book.state("session:h:a").version)
+            book.records.rows.upgrade()
             assert book._records.rows.snapshot_newest("session:h:a") is None
 
     threads = [threading.Thread(target=open_it) for _ in range(6)]
@@ -266,11 +267,13 @@ def test_must_3_what_is_locked_at_once_is_tried_again(
     class Busy(sqlite3.OperationalError):
         sqlite_errorname = "SQLITE_BUSY"
 
-    def prepare_at_last(connection: sqlite3.Connection, path: Path, create: Sequence[str]) -> None:
+    def prepare_at_last(
+        connection: sqlite3.Connection, path: Path, create: Sequence[str], upgrade: bool
+    ) -> int:
         turns.append(path)
         if len(turns) < 4:
             raise Busy("database is locked")
-        once(connection, path, create)
+        return once(connection, path, create, upgrade)
 
     once = files._prepare
     monkeypatch.setattr(files, "_prepare", prepare_at_last)
