@@ -43,7 +43,7 @@ class Table:
         self.entries: list[Entry] = []
         self.asked: list[Packet] = []
         self.decided: set[int] = set()
-        self.answers: list[dict[str, object] | Failure] = []
+        self.answers: list[dict[str, object] | Answer | Failure] = []
         self.thinking: list[Callable[[], None]] = []
         self.before_append: list[Callable[[], None]] = []
         self.idle = True
@@ -113,11 +113,11 @@ class Table:
             return self.entries[step.seq - 1]
         if isinstance(step, Ask):
             self.asked.append(step.packet)
-            said = self.answers.pop(0) if self.answers else said
+            now = self.answers.pop(0) if self.answers else said
             if self.thinking:
                 self.thinking.pop(0)()
             answer: Answer | Failure = (
-                said if isinstance(said, Failure) else answer_from(step.packet.questions, said)
+                now if isinstance(now, Answer | Failure) else answer_from(step.packet.questions, now)
             )
             return Heard(answer, self.state, self.idle)
         if self.before_append:

@@ -1,0 +1,243 @@
+"""Second thought to the letter: what a key is made of, whose seqs count, and what stands beside a reason."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import pytest
+
+from loopbook import events as e
+from loopbook.advisors.asking import Answer, answer_from
+from loopbook.advisors.second_thought import SecondThought, subjects, words
+from loopbook.advisors.shape import AskPacket, Decision, PassOver, Say, Scene, Silence
+from loopbook.projections import position
+from loopbook.run import Call
+from tests.flows import CONTENT, Table
+
+ADVISOR = SecondThought()
+RUN = e.RunSettled(run="r")
+
+
+def gate(table: Table, run: e.RunSettled = RUN) -> AskPacket | PassOver:
+    found = ADVISOR.gate(table.state, Scene(run))
+    assert isinstance(found, AskPacket | PassOver)
+    return found
+
+
+def say(table: Table, said: dict[str, object] = CONTENT) -> Say:
+    """What would be said now."""
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    outcome = ADVISOR.decide(table.state, asked.packet, answer_from(asked.packet.questions, said)).outcome
+    assert isinstance(outcome, Say)
+    return outcome
+
+
+def objection(*ids: str, reviewer: str = "r1") -> e.Review:
+    found = tuple(e.Finding(id=name, severity="concern", text="x") for name in ids)
+    return e.Review(tier="light", reviewer=reviewer, findings=found)
+
+
+def key(move: str, step: str, *named: list[str]) -> str:
+    """A key as books have it: an advisory is told from those of an older loopbook by it."""
+    told = json.dumps([*named, *[[]] * (3 - len(named))], separators=(",", ":"))
+    return f"{move} {step} {sha256(told.encode()).hexdigest()[:32]}"
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def test_a_key_is_the_move_the_step_and_what_is_named() -> None:
+    table = Table()
+    table.change()
+    assert say(table).key == key("advance", "verify@2")
+    assert say(table, {**CONTENT, "move": "back", "quality": 0}).key == key(
+        "back", "verify@2", ["back", "quality"]
+    )
+    table.add(e.TodoOpened(todo="t2", subject="x"))
+    table.add(e.TodoOpened(todo="t1", subject="x"))
+    assert say(table).key == key("advance", "verify@2", [], ["t1", "t2"])
+
+
+def test_the_key_of_a_close_is_the_same_without_todos() -> None:
+    table = Table()
+    table.change()
+    table.add(e.TodoOpened(todo="t", subject="x"))
+    table.add(e.CloseDeclared())
+    assert say(table, {**CONTENT, "done": 0}).key == key("advance", "verify@2", ["not-done"])
+
+
+def test_open_findings_are_part_of_the_key_while_they_are_to_be_fixed() -> None:
+    table = Table()
+    table.change()
+    table.check()
+    table.add(objection("f2", "f1"))
+    assert position(table.state).next == "fix"
+    assert say(table).key == key("advance", "fix@4", [], [], ["f1", "f2"])
+    table.add(e.CloseDeclared())
+    assert say(table, {**CONTENT, "done": 0}).key == key("advance", "fix@4", ["not-done"], [], ["f1", "f2"])
+
+
+def test_and_not_while_something_else_comes_first() -> None:
+    table = Table()
+    table.change()
+    table.add(objection("f1"))
+    assert say(table).key == key("advance", "verify@2")
+
+
+def test_of_a_unit_its_own_findings_count() -> None:
+    table = Table()
+    table.units("a", "b")
+    for unit in "ab":
+        table.change(unit)
+        table.check("pass", unit)
+        table.add(objection(f"f{unit}"), unit)
+    assert say(table).key.endswith(key("", "", [], [], ["fa"])[-32:])
+
+
+# --- triggers ---------------------------------------------------------------------------------------
+
+
+def test_a_notice_answers_its_subjects_newest_evidence_or_the_newest_loose_todo() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.change("a")
+    of_a = table.state.version
+    table.change("b")
+    assert (say(table).unit, say(table).trigger) == ("a", of_a)
+    table.add(e.TodoOpened(todo="t", subject="x"))
+    assert say(table).trigger == table.state.version
+    assert say(table).todos == ("t",)
+
+
+def test_what_a_unit_did_before_there_were_two_is_not_the_loops() -> None:
+    table = Table()
+    table.add(e.UnitAdded(unit="a", subject="x"))
+    table.change("a")
+    table.add(e.UnitAdded(unit="b", subject="x"))
+    found = gate(table)
+    assert isinstance(found, PassOver)
+    assert found.reason == "not-waiting-unit"
+    table.change()
+    assert isinstance(gate(table), AskPacket)
+
+
+def read_up_to_the_newest(table: Table, event: e.Event, unit: str | None = None) -> None:
+    """A run is settled again once more was written: its judgment has read just that."""
+    table.add(e.RunSettled(run="r1"))
+    table.add(event, unit)
+    assert table.settle("r1").advice
+    (judged,) = table.of(e.Judged)
+    assert isinstance(judged, e.Judged)
+    assert judged.read_to == table.state.version - 2, "the newest entry before the judgment and its notice"
+
+
+def test_evidence_that_a_judgment_has_just_read_is_read() -> None:
+    table = Table()
+    table.units("a", "b")
+    read_up_to_the_newest(table, e.Change(summary="x"), "a")
+    assert subjects.unread(table.state, ADVISOR.name) == ()
+
+
+@pytest.mark.parametrize("units", [(), ("a", "b")])
+def test_a_todo_that_a_judgment_has_just_read_is_read(units: tuple[str, ...]) -> None:
+    table = Table()
+    table.units(*units)
+    read_up_to_the_newest(table, e.TodoOpened(todo="t", subject="x"))
+    assert not subjects.loop_has_news(table.state, ADVISOR.name)
+
+
+@pytest.mark.parametrize(("units", "news"), [((), True), (("a", "b"), False)])
+def test_beside_units_a_todo_that_anybody_named_is_no_news(units: tuple[str, ...], news: bool) -> None:
+    table = Table()
+    table.units(*units)
+    table.add(e.TodoOpened(todo="t", subject="x"))
+    table.add(e.Noticed(advisor="other", key="k", text="x", todos=("t",)))
+    assert subjects.loop_has_news(table.state, ADVISOR.name) is news
+
+
+# --- reasons, and what stands beside them -------------------------------------------------------------
+
+
+def test_a_child_that_is_out_is_named() -> None:
+    table = Table()
+    table.change()
+    table.add(e.ChildLinked(child="c1"))
+    table.add(e.ChildLinked(child="c2"))
+    assert gate(table) == PassOver("child-out", "c1")
+    table.add(e.CloseDeclared())
+    assert gate(table) == PassOver("child-out", "c1")
+
+
+def test_a_units_child_is_named_with_its_unit() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.add(e.ChildLinked(child="of-b", unit="b"))
+    table.add(e.ChildLinked(child="of-a", unit="a"))
+    table.change("a")
+    assert gate(table) == PassOver("child-out", "of-a", "a")
+
+
+@pytest.mark.parametrize("written", ['["back"]', '{"child": ["back"]}', '"back"', "7", "{}"])
+def test_an_input_that_names_no_child_waits_for_one(written: str) -> None:
+    table = Table()
+    table.change()
+    table.add(e.ChildLinked(child="back"))
+    table.add(e.ChildReported(child="back", ok=True))
+    run = e.RunSettled(run="r", calls=(Call(ref="1", tool="subagent", input=written),))
+    assert gate(table, run) == PassOver("waiting", "subagent")
+
+
+def test_with_no_packet_or_no_answer_nothing_is_decided() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.change("a")
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    nobody = Silence("judge-failed", "nobody was asked")
+    assert ADVISOR.decide(table.state, None, Answer({})) == Decision(nobody, judged=False)
+    of_a = nobody._replace(unit="a")
+    assert ADVISOR.decide(table.state, asked.packet, None) == Decision(of_a, judged=False)
+
+
+def test_agreement_with_a_close_is_a_closes_silence() -> None:
+    table = Table("chore")
+    table.change()
+    table.check()
+    table.add(e.CloseDeclared())
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    came = ADVISOR.decide(table.state, asked.packet, answer_from(asked.packet.questions, CONTENT))
+    assert came == Decision(Silence("agrees", sort="close", closes=True))
+
+
+@pytest.mark.parametrize(("reviewed", "needed"), [("a", False), ("b", True), (None, True)])
+def test_a_review_is_owed_by_the_unit(reviewed: str | None, needed: bool) -> None:
+    table = Table(tier="none")
+    table.units("a", "b")
+    table.change("a")
+    table.check("pass", "a")
+    table.add(e.Review(tier="light", reviewer="r"), reviewed)
+    if reviewed != "a":
+        assert ("review-tier:light" in say(table, {**CONTENT, "review_tier": "light"}).concerns) is needed
+        return
+    assert table.settle("r1", {**CONTENT, "review_tier": "light"}).advice is None
+
+
+# --- words ------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_is_missing_nothing_stands_in_parentheses() -> None:
+    table = Table("chore")
+    table.change()
+    table.check()
+    assert words.next_line(position(table.state)) == "next: close"
+
+
+@pytest.mark.parametrize(("todos", "told"), [(2, "x0; x1"), (3, "x0; x1; x2"), (4, "x0; x1; x2; +1 more")])
+def test_three_todos_are_named_and_the_rest_counted(todos: int, told: str) -> None:
+    table = Table()
+    for n in range(todos):
+        table.add(e.TodoOpened(todo=f"t{n}", subject=f"x{n}"))
+    assert words.todo_lines(table.state.todos, ask_user=False)[0] == f"open todos: {told}"
