@@ -11,7 +11,8 @@ lets it go on for a second, and then has it aside. Who forks amid such a scan, o
 his own, or while another thread is within for more than ten seconds, takes open connections along.
 Of such a file the child is told that it cannot use it.
 
-A store in memory is copied into the child; there it is enough that nobody is changing it.
+A store in memory is copied into the child; there it is enough that nobody is changing it. And pydantic
+builds a model when it is first used, under one lock, which must not be held by a thread either.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Condition, Lock, get_ident
+from threading import Condition, RLock, get_ident
 from typing import Protocol
 from weakref import WeakSet
+
+import pydantic.main
 
 #: Seconds that a fork waits for other threads to come out.
 PATIENCE = 10.0
@@ -58,7 +61,8 @@ class Gate:
 
     def reset(self) -> None:
         """Nobody is within; what a child begins with, whose parent's lock may have been held."""
-        self._lock = Lock()
+        # A store that nobody holds any more is closed by the collector, whatever this thread is amid.
+        self._lock = RLock()
         self._changed = Condition(self._lock)
         self._inside: dict[int, list[Path]] = {}
         self._held: list[tuple[int, Path]] = []
@@ -154,8 +158,25 @@ class Gate:
             self._changed.notify_all()
 
 
+class Models:
+    """The lock under which pydantic builds models; where a release has none, there is nothing to do."""
+
+    def __init__(self) -> None:
+        self._lock = getattr(pydantic.main, "_rebuild_lock", None) or RLock()
+
+    def before_fork(self) -> None:
+        """Wait until no model is being built."""
+        self._lock.acquire()
+
+    def after_fork(self) -> None:
+        """Let models be built again."""
+        self._lock.release()
+
+
 #: The gate of this process.
 GATE = Gate()
+_MODELS = Models()
+GATE.register(_MODELS)
 #: Files that were in use when this process was forked: device and inode.
 _CARRIED: set[tuple[int, int]] = set()
 

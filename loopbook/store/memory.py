@@ -57,8 +57,9 @@ class MemoryRecorder(POPOApplicationRecorder):
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: object) -> Sequence[int] | None:
         """Store all rows or none; the library's ``IntegrityError`` where a version is taken or gone."""
         rows = cast("Sequence[Row]", stored_events)
+        needed = footing(rows)  # which may build a model, and that waits for others: not while these wait
         with self._used():
-            self._stand(footing(rows))
+            self._stand(needed)
             self._put(rows)
             self._tell()
         return None
@@ -164,12 +165,13 @@ class MemoryRecorder(POPOApplicationRecorder):
 
     def replace(self, rows: Sequence[Row], added: Sequence[Row] = (), gone: Collection[str] = ()) -> None:
         """Put other topics and states where rows stand, remove streams, add rows; all at once or nothing."""
+        needed = footing(added)
         with self._used():
             before = [*self._rows()]
             try:
                 for row in rows:
                     self._replace(row)
-                self._stand(footing(added))
+                self._stand(needed)
                 self._put(added)
             except BaseException:
                 self._hold(before)

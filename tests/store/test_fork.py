@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +16,9 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
+import pydantic.main
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from loopbook.entry import holds
 from loopbook.events import Task
@@ -59,6 +62,7 @@ def in_child(work: Callable[[], object]) -> str:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        signal.alarm(60)  # and it says nothing
         try:
             said = str(work())
         except BaseException as wrong:  # noqa: BLE001 - told to the parent
@@ -153,6 +157,28 @@ def test_a_fork_waits_for_a_scan_of_another_thread(books: Books) -> None:
     threading.Timer(0.2, go_on.set).start()
     assert in_child(lambda: books.loop("a").record(Task(text="child"))[0].seq) == "4"
     reader.join()
+
+
+def test_a_model_that_a_thread_is_building_is_built_before_the_fork(books: Books) -> None:
+    """Pydantic has one lock for all of them, and events are built when they are first met."""
+
+    class Late(BaseModel):
+        model_config = ConfigDict(defer_build=True)
+        number: int
+
+    lock = getattr(pydantic.main, "_rebuild_lock", None) or threading.RLock()
+    held = threading.Event()
+
+    def build() -> None:
+        with lock:
+            held.set()
+            threading.Event().wait(0.3)
+
+    builder = threading.Thread(target=build)
+    builder.start()
+    held.wait(20)
+    assert in_child(lambda: Late.model_validate_json('{"number":7}').number) == "7"
+    builder.join()
 
 
 def test_a_fork_does_not_wait_for_ever(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
