@@ -11,7 +11,6 @@ unreadable) is told likewise only once it was met twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -19,15 +18,13 @@ from typing import NamedTuple, cast
 
 from loopbook.book.lineage import Segment, lineage
 from loopbook.book.snapshots import EVERY, Snapshot, pack, unpack
-from loopbook.entry import Entry, damaged, prev_in
+from loopbook.entry import Entry, damaged, prev_in, sum_in
 from loopbook.errors import ChangedMeanwhile, DamagedEntry, StoreError
 from loopbook.projections import EMPTY, BookState, evolve
 from loopbook.store import IntegrityError, Records, Row, Stand
 
 #: Rows read at once: what bounds memory while a long stream is read.
 CHUNK = 5_000
-
-_SUM = re.compile(rb',"sum":"([0-9a-f]{64})"}')
 
 
 class Place(NamedTuple):
@@ -61,9 +58,8 @@ def following(place: Place, entry: Entry) -> Place:
 
 
 def sum_of(row: Row) -> str:
-    """The ``sum`` that a row carries, where a store looks for it; "" for a damaged row without one."""
-    found = _SUM.fullmatch(row.state[-74:])
-    return found[1].decode() if found else ""
+    """The ``sum`` that a row carries; "" for a damaged row without one."""
+    return sum_in(row.state)
 
 
 def pieces(

@@ -45,11 +45,17 @@ _SHAPE = (
 )
 #: Rows as four arrays, which travel and are read faster than as many parameters.
 _ROWS = "unnest(%s::text[], %s::bigint[], %s::text[], %b::bytea[]) AS r(id, version, topic, state)"
+#: The ``sum`` that a row carries, as ``loopbook.entry.sum_in`` has it.
+_SUM = (
+    "CASE WHEN encode(substring(t.state FROM octet_length(t.state) - 73 FOR 74), 'escape')"
+    """ ~ '^,"sum":"[0-9a-f]{{64}}"}}$'"""
+    " THEN substring(t.state FROM octet_length(t.state) - 65 FOR 64) ELSE '' END"
+)
 #: Whether all that a save needs is there: see ``_needed``. A subquery of its own for each is never
 #: made into a join that passes over the table.
 _STANDS = (
     "(SELECT count((SELECT 1 FROM {events} t WHERE t.originator_id=s.id AND t.originator_version=s.version"
-    " AND substring(t.state FROM octet_length(t.state) - 65 FOR 64)=s.sum))"
+    f" AND {_SUM}=s.sum))"
     " FROM unnest(%s::text[], %s::bigint[], %b::bytea[]) AS s(id, version, sum)) = %s"
     " AND (SELECT count((SELECT 1 FROM {events} t WHERE t.originator_id=b.id"
     " AND (t.originator_version<b.first OR t.originator_version>b.last) LIMIT 1))"

@@ -24,7 +24,7 @@ from eventsourcing.sqlite import (
 )
 from eventsourcing.utils import Environment
 
-from loopbook.entry import damaged
+from loopbook.entry import damaged, sum_in
 from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter, past
@@ -38,8 +38,8 @@ ASKED = 500
 SNAPSHOTS = "stored_snapshots"
 #: What says that a version is taken; whatever else is violated is no matter of ours.
 _TAKEN = {sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE}
-#: The ``sum`` that a row carries: the 64 bytes before its last two.
-_SUM = "substr(state, -66, 64)"
+#: What of a state tells its ``sum``.
+_END = "coalesce(CAST(substr(state, -74) AS BLOB), x'')"
 
 Answer = TypeVar("Answer")
 
@@ -104,8 +104,8 @@ class SQLiteRecorder(SQLiteApplicationRecorder):
         """Refuse what does not stand on what is there."""
         where = f"FROM {self.events_table_name} WHERE originator_id=? AND"
         for stand in needed.stands:
-            found = connection.execute(f"SELECT {_SUM} {where} originator_version=?", stand[:2]).fetchone()
-            if found is None or found[0] != stand.sum.encode():
+            found = connection.execute(f"SELECT {_END} {where} originator_version=?", stand[:2]).fetchone()
+            if found is None or sum_in(found[0]) != stand.sum:
                 raise unfounded(stand)
         other = f"SELECT 1 {where} (originator_version<? OR originator_version>?) LIMIT 1"
         for begun in needed.begun:
