@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BytesIO
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -22,7 +23,7 @@ from loopbook.entry import Draft
 from loopbook.errors import AlreadyUsed, CannotFork, LoopbookError, NoSuchLoop, Refused, Stale
 from loopbook.events import RunSettled, Task, TodoOpened
 from loopbook.projections import fold
-from loopbook.store import Row
+from loopbook.store import Recorder, Row
 from loopbook.store.memory import MemoryRecorder
 from loopbook.upkeep.forget import forget
 from loopbook.upkeep.fsck import fsck
@@ -49,7 +50,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 class Interrupted:
     """A recorder before one of whose statements somebody else does something."""
 
-    def __init__(self, inner: MemoryRecorder, at: int, work: Callable[[], object]) -> None:
+    def __init__(self, inner: Recorder, at: int, work: Callable[[], object]) -> None:
         self._inner, self._at, self._work = inner, at, work
         self.done = 0
 
@@ -185,6 +186,28 @@ def test_between_any_two_statements_anybody_may_do_anything(
         if meanwhile == "scrub" and operation != "import":
             held = [*recorder.scan(), *(books.book.state(stream) for stream in streams(others.book))]
             assert SECRET not in repr(held), f"before statement {at}"
+
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_and_so_in_a_file(world: World, operation: str, meanwhile: str, tmp_path: Path) -> None:
+    """Before one of the statements that there are; before each of them in ``make prove``."""
+    first = 1 + len(operation + meanwhile) % 9
+    for at in count(1) if PROVE else (first,):
+        url = f"sqlite:///{tmp_path}/{at}.db"
+        with Books.open(url, session="s2", clock=clock) as others, Books.open(url, clock=clock) as books:
+            others.book.records.rows.load(world.rows)
+            for stream in ("loop:p", "loop:q", "catalogue")[: at % 4]:
+                books.book.state(stream)
+            recorder = books.book.records.rows
+            interrupted = Interrupted(recorder, at, lambda: MEANWHILE[meanwhile](others, world))
+            books.book._records.recorder = interrupted  # type: ignore[assignment]  # it looks like one
+            with suppress(*TOLD):
+                OPERATIONS[operation](books, world)
+            books.book._records.recorder = recorder  # type: ignore[assignment]  # it is one
+            if interrupted.done < at:
+                break
+            sound(books, others)
 
 
 def test_the_errors_that_are_told_are_no_damage() -> None:
