@@ -102,6 +102,11 @@ class Book(Reader):
         self._clock = clock
         self._hygiene = Hygiene(redactor or Redactor())
 
+    @property
+    def hygiene(self) -> Hygiene:
+        """What every text goes through on its way in."""
+        return self._hygiene
+
     def seen(self, stream: str, host_refs: Iterable[str]) -> set[str]:
         """Which of these host_refs a stream has already."""
         names = {reservation(stream, "host_ref", self._hygiene.text(ref)): ref for ref in host_refs}

@@ -4,7 +4,8 @@ Theory. What is removed is a whole stream with all that stands in the store beca
 reservations, its snapshots. What the catalogue said of it stays as entries of that chain, answered
 by a last one, ``forgotten``. A fork reads its parent, so a parent goes only together with its forks.
 All of it is one transaction, conditional on the catalogue's next entry, where a fork begun meanwhile
-is seen, and on where each stream ends: a row is added there, and removed with the rest.
+is seen, and on where each stream ends: a row is added there, and removed with the rest. A damaged row
+is no end that anybody could go on from.
 
 A loop that the catalogue lists without a book is forgotten too: so a store whose book was lost is
 sound again.
@@ -19,17 +20,16 @@ from loopbook.entry import Entry, sum_in
 from loopbook.errors import CannotForget, NoSuchLoop, StoreUnavailable
 from loopbook.events import Catalogued
 from loopbook.store import IntegrityError, Row
+from loopbook.upkeep.attempts import attempts
 from loopbook.upkeep.family import all_forks, forks_of, streams
-
-#: Attempts while others write to the catalogue.
-ATTEMPTS = 20
+from loopbook.upkeep.rows import head_of, is_sum
 
 
 def forget(book: Book, loop: str, *, now: datetime, session: str = "", with_forks: bool = False) -> list[str]:
     """Remove a loop's book, and with ``with_forks`` those forked from it; the ids of what went.
 
-    Its bytes are still in the file until ``vacuum``. Raises ``NoSuchLoop``, and ``CannotForget``
-    where a fork would be left without its parent.
+    Its bytes are still in the file until ``vacuum``. Raises ``NoSuchLoop``, ``CannotForget``
+    where a fork would be left without its parent, ``DamagedEntry`` for a catalogue that ends damaged.
 
     >>> from datetime import UTC
     >>> from loopbook.loop import Books
@@ -38,9 +38,9 @@ def forget(book: Book, loop: str, *, now: datetime, session: str = "", with_fork
     >>> forget(books.book, "tidy", now=datetime.now(UTC)), books.list()
     (['tidy'], [])
     """
-    stream, rows = loop_stream(loop), book.records.rows
-    for _ in range(ATTEMPTS):
-        head = book.head(CATALOGUE)
+    stream, rows, session = loop_stream(loop), book.records.rows, book.hygiene.text(session)
+    for _ in attempts():
+        head = head_of(book, CATALOGUE)
         if not book.head(stream)[0] and not _is_listed(book, loop):
             raise NoSuchLoop(f"no loop {loop!r} in {book.url}; nothing was removed; see: loopbook loop list")
         forks = [fork.stream for fork in forks_of(all_forks(rows), [stream])]
@@ -71,7 +71,7 @@ def _said(book: Book, gone: list[str], head: tuple[int, str], now: datetime, ses
         added.append(book.records.codec.row(Entry(CATALOGUE, seq, event, now, session, prev=digest)))
         digest = sum_in(added[-1].state)
         last, own = book.head(name)
-        if last:
+        if last and is_sum(own):  # from a damaged row nobody goes on
             added.append(book.records.codec.row(Entry(name, last + 1, event, now, session, prev=own)))
     return added
 

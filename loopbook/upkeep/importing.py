@@ -28,12 +28,11 @@ from loopbook.errors import DamagedEntry, InvalidEvent, NoSuchLoop, Refused
 from loopbook.events import Catalogued, Scrubbed
 from loopbook.projections import Folding, take
 from loopbook.store import IntegrityError, Row, Stand
-from loopbook.upkeep.rows import row_at, rows_of
+from loopbook.upkeep.attempts import attempts
+from loopbook.upkeep.rows import head_of, row_at, rows_of
 from loopbook.upkeep.transfer import NotALine, row_of
 from loopbook.upkeep.verifying import LINE_BYTES, Part, Problem, verify
 
-#: Attempts to write a stream while others write to the store.
-ATTEMPTS = 20
 #: Reservations asked about at once.
 ASKED = 500
 
@@ -101,7 +100,7 @@ class _Bringing:
     def bring(self) -> int:
         """Write what the store does not have of the stream, all of it or nothing; how many entries."""
         part = self._part
-        for _ in range(ATTEMPTS):
+        for _ in attempts():
             heads = self._heads()
             known = heads.stream[0]
             if known:
@@ -121,7 +120,7 @@ class _Bringing:
         raise _Refused(part.line, "others write to the store all the while; try again")
 
     def _heads(self) -> _Heads:
-        return _Heads(self._book.head(CATALOGUE), self._book.head(self._part.stream))
+        return _Heads(head_of(self._book, CATALOGUE), self._book.head(self._part.stream))
 
     def _rows(self) -> Iterator[tuple[int, Row]]:
         """The rows of the stream, each with its line."""

@@ -8,18 +8,21 @@ not. So nothing stands in the bytes of a sound row that is not in its entry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import cast
 
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from loopbook.entry import Entry, decode, head, holds, prev_in, seal
+from loopbook.book import Book
+from loopbook.entry import Entry, damaged, decode, head, holds, prev_in, seal
 from loopbook.errors import DamagedEntry
 from loopbook.store import Recorder, Row
 
 #: Rows read at once: a run may hold a few megabytes.
 _CHUNK = 500
+_SHOWN = re.compile("[0-9a-f]{64}")
 _PREV, _SUM = b',"prev":"', b',"sum":"'
 
 
@@ -84,6 +87,19 @@ def rows_of(store: Recorder, stream: str, upto: int | None = None) -> Iterator[R
 def row_at(store: Recorder, stream: str, version: int) -> Row | None:
     """One row of a stream."""
     return next(iter(cast("list[Row]", store.select_events(stream, gt=version - 1, lte=version))), None)
+
+
+def is_sum(digest: str) -> bool:
+    """Whether a newest row shows a ``sum`` at all: what is gone on from."""
+    return _SHOWN.fullmatch(digest) is not None
+
+
+def head_of(book: Book, stream: str) -> tuple[int, str]:
+    """The newest version and ``sum`` of a stream that is to be gone on with. Raises ``DamagedEntry``."""
+    version, digest = book.head(stream)
+    if version and not is_sum(digest):
+        raise damaged(stream, version, "it does not end with its sum")
+    return version, digest
 
 
 def sealed(row: Row, prev: str) -> Row:

@@ -31,14 +31,13 @@ from loopbook.events import Catalogued, Forked, LoopOpened
 from loopbook.projections import EMPTY, Folding, take
 from loopbook.projections.admission import admit
 from loopbook.store import IntegrityError, Row
+from loopbook.upkeep.attempts import attempts
 from loopbook.upkeep.family import all_forks, family, with_forks
 from loopbook.upkeep.rewriting import End, Key, Rewriting
-from loopbook.upkeep.rows import fields_in, rows_of
+from loopbook.upkeep.rows import fields_in, head_of, rows_of
 from loopbook.upkeep.standing import SNAPSHOT, UNREADABLE, Place, everywhere, standing
 from loopbook.upkeep.taking import Taking, marks_in
 
-#: Attempts while others write to the same streams.
-ATTEMPTS = 20
 #: A shorter text stands in too many words that are none of it.
 LEAST_CHARS = 4
 
@@ -85,7 +84,7 @@ def scrub(book: Book, asked: Asked, now: datetime) -> Scrubbing:
     ['log in with [scrubbed-7-chars]', 'scrubbed']
     """
     _look_at(asked)
-    for _ in range(ATTEMPTS):
+    for _ in attempts():
         work = _Work(book, asked, now)
         done = work.plan()
         try:
@@ -126,9 +125,11 @@ class _Work:
     """One attempt: what is to be written, gathered in the order in which it depends on each other."""
 
     def __init__(self, book: Book, asked: Asked, now: datetime) -> None:
+        clean = book.hygiene.text
+        asked = asked._replace(reason=clean(asked.reason), session=clean(asked.session))
         self._book, self._asked, self._now = book, asked, now
         self._store = book.records.rows
-        self._head = book.head(CATALOGUE)  # before the forks are looked up: see the theory
+        self._head = head_of(book, CATALOGUE)  # before the forks are looked up: see the theory
         self._scope = family(book, asked.stream) if asked.stream else _holding(book, str(asked.text))
         self._loops = {name.removeprefix("loop:") for name in self._scope if name.startswith("loop:")}
         used = set() if asked.text is None else marks_in(stored.row for stored in self._store.scan())

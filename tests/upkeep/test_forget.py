@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from loopbook.book import CATALOGUE
-from loopbook.errors import CannotForget, NoSuchLoop
+from loopbook.errors import CannotForget, DamagedEntry, NoSuchLoop
 from loopbook.events import Catalogued, Task, TodoOpened
 from loopbook.loop import Books
+from loopbook.upkeep.attempts import attempts
 from loopbook.upkeep.forget import forget
 from loopbook.upkeep.fsck import fsck
+from loopbook.upkeep.importing import import_lines
+from loopbook.upkeep.scrub import Asked, scrub
+from loopbook.upkeep.transfer import everything, write
 from tests.book.drafts import NOON
-from tests.upkeep.world import SNAPSHOTS, fill, hands, opened, rows_of
+from tests.upkeep.world import EVENTS, SNAPSHOTS, fill, hands, opened, rows_of
 
 
 @pytest.fixture
@@ -103,3 +109,68 @@ def test_a_fork_begun_meanwhile_is_seen(shared_url: str, monkeypatch: pytest.Mon
         with pytest.raises(CannotForget, match="loop:b"):
             forget(books.book, "a", now=NOON)
         assert fsck(books.book).findings == ()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_what_upkeep_says_goes_through_the_books_hygiene(books: Books, *, named: bool) -> None:
+    """Session and reason are texts like all others, whoever calls."""
+    secret = "API_KEY=abc123secret"
+    if named:
+        scrub(books.book, Asked("loop:a", seq=3, reason=secret, session=secret), NOON)
+    else:
+        forget(books.book, "done", now=NOON, session=secret)
+    told = [entry for stream in ("loop:a", CATALOGUE) for entry in books.book.entries(stream)]
+    assert not any("abc123" in str(entry) for entry in told)
+    assert told[-1].session == "API_KEY=[redacted named-value 12 chars]"
+
+
+#: What another tool may make of a row's JSON: the same values, other bytes.
+REWRITTEN: dict[str, Callable[[bytes], bytes]] = {
+    "indented": lambda state: json.dumps(json.loads(state), indent=2).encode(),
+    "with blanks": lambda state: json.dumps(json.loads(state)).encode(),
+    "with its members sorted": lambda state: json.dumps(json.loads(state), sort_keys=True).encode(),
+    "with a line end": lambda state: state + b"\n",
+    "without its sum": lambda state: json.dumps({**json.loads(state), "sum": None}).encode(),
+    "cut": lambda state: state[: len(state) // 2],
+    "empty": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("how", REWRITTEN)
+def test_a_loop_whose_rows_another_tool_wrote_anew_can_be_forgotten(shared_url: str, how: str) -> None:
+    with opened(shared_url) as books, hands(shared_url) as by_hand:
+        fill(books)
+        for row in [row for row in by_hand.rows(EVENTS) if row.originator_id == "loop:done"]:
+            by_hand.remove(EVENTS, row)
+            by_hand.put(EVENTS, row._replace(state=REWRITTEN[how](row.state)))
+        assert forget(books.book, "done", now=NOON) == ["done"]
+        assert fsck(books.book).findings == ()
+
+
+def test_a_damaged_catalogue_is_told_as_damage_and_nothing_is_written(shared_url: str) -> None:
+    """Not as if others wrote to it all the while."""
+    with opened(shared_url) as books, hands(shared_url) as by_hand:
+        fill(books)
+        out = io.BytesIO()
+        write(everything(books.book), out)
+        row = [row for row in by_hand.rows(EVENTS) if row.originator_id == CATALOGUE][-1]
+        by_hand.remove(EVENTS, row)
+        by_hand.put(EVENTS, row._replace(state=REWRITTEN["indented"](row.state)))
+        before = rows_of(books.book)
+        for work in (
+            lambda: forget(books.book, "done", now=NOON),
+            lambda: scrub(books.book, Asked("loop:a", seq=3), NOON),
+        ):
+            with pytest.raises(DamagedEntry, match="catalogue seq"):
+                work()
+        problems = import_lines(books.book, out).problems
+        assert problems
+        assert all("in the store, catalogue seq" in problem.what for problem in problems)
+        assert rows_of(books.book) == before
+
+
+def test_who_tries_again_gives_others_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    assert len([*attempts()]) == len(pauses) + 1 > 10
+    assert 0 < sum(pauses) < 4
