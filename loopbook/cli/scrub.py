@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopbook.cli.asking import Yes, confirm
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import Session, Store, example
 from loopbook.cli.output import complain, say
 from loopbook.cli.target import opened
-from loopbook.cli.upkeep import app
 
 if TYPE_CHECKING:
     from loopbook.loop import Books
+    from loopbook.upkeep.scrub import Asked, Scrubbing
     from loopbook.upkeep.standing import Place
 
-__all__ = ["app"]
+app = typer.Typer()
 
 
 @app.command(
     epilog=example(
-        "loopbook store scrub fix-1 --seq 2 --reason 'a token'",
+        "loopbook store scrub fix-1 --seq 2 --reason 'a token' --yes",
         "loopbook store scrub fix-1 --find packagers",
-        "loopbook store scrub fix-1 --text packagers --reason 'a name'",
-        "loopbook store scrub --everywhere --text packagers",
+        "loopbook store scrub fix-1 --text packagers --reason 'a name' --yes",
+        "loopbook store scrub --everywhere --text packagers --yes",
     )
 )
 def scrub(
@@ -58,6 +58,7 @@ def scrub(
     force: Annotated[
         bool, typer.Option("--force", help="Even where the book then means something else.")
     ] = False,
+    yes: Yes = False,
     store: Store = None,
     session: Session = "cli",
 ) -> None:
@@ -69,31 +70,43 @@ def scrub(
         raise typer.BadParameter("give --seq, --text or both; or --find alone")
     if everywhere == (loop is not None) or (everywhere and seq is not None):
         raise typer.BadParameter("name a LOOP; or give --everywhere, and no --seq")
+    if find is None:
+        confirm(f"scrub {loop or 'every book'}: the texts are gone for ever?", yes=yes)
     with opened(store, session) as books:
         stream = loop if loop is None or ":" in loop else books.loop(loop).stream
         if find is not None:
             _say_where(books, stream, _given(find))
             return
-        from loopbook.evidence.redaction import Redactor
-        from loopbook.evidence.text import clean
         from loopbook.upkeep.scrub import Asked
-        from loopbook.upkeep.scrub import scrub as take_out
 
-        why = Redactor.of_variables(os.environ).text(clean(reason))
-        asked = Asked(stream, seq, None if text is None else _given(text), why, session, force)
-        done = take_out(books.book, asked, datetime.now(UTC))
+        asked = Asked(stream, seq, None if text is None else _given(text), reason, session, force)
+        done = _take_out(books, asked)
+    _say_done(done)
+    if done.left:
+        _say_left(done, everywhere=everywhere)
+        raise typer.Exit(FOUND)
+
+
+def _take_out(books: Books, asked: Asked) -> Scrubbing:
+    from loopbook.upkeep.scrub import scrub
+
+    return scrub(books.book, asked, datetime.now(UTC))
+
+
+def _say_done(done: Scrubbing) -> None:
     for name, place in done.entries:
         say(f"{name} seq {place}: scrubbed")
     say(
         f"anchored anew: {', '.join(done.streams) or 'the list of loops'}; heads noted before hold no more"
         " (fsck tells); the bytes are gone from the file after: loopbook store vacuum"
     )
+
+
+def _say_left(done: Scrubbing, *, everywhere: bool) -> None:
     for left in done.left:
         complain(f"{_place(left)}; it still stands there")
-    if done.left:
-        if not everywhere:
-            complain("to take it out of every book: loopbook store scrub --everywhere --text -")
-        raise typer.Exit(FOUND)
+    if not everywhere:
+        complain("to take it out of every book: loopbook store scrub --everywhere --text -")
 
 
 def _given(text: str) -> str:

@@ -11,13 +11,12 @@ import typer
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, Store, example
 from loopbook.cli.output import complain, say, say_json, say_rows
-from loopbook.cli.scrub import app
 from loopbook.cli.target import must_be_there, settings_for
 
 if TYPE_CHECKING:
     from loopbook.store import Facts, StoreURL
 
-__all__ = ["app"]
+app = typer.Typer(help="Stores: made, checked, copied, cleaned.")
 
 #: Reads of which the quickest is told: the first has to open a connection.
 READS = 5

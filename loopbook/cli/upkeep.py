@@ -1,4 +1,4 @@
-"""``loopbook store``: checking, copying and cleaning what is in a store."""
+"""``loopbook store fsck | export | import | forget | vacuum``: a store checked, copied, cleaned."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
+from loopbook.cli.asking import Yes, confirm
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, NewFile, Session, Store, example
-from loopbook.cli.output import complain, one_line, say, say_json
+from loopbook.cli.output import complain, say, say_json
 from loopbook.cli.target import opened
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from loopbook.store import Row
     from loopbook.upkeep.fsck import Head, Report
 
-app = typer.Typer(help="Stores: checked, copied, cleaned.")
+app = typer.Typer()
 
 OneLoop = Annotated[str, typer.Argument(metavar="LOOP", help="The loop's id.", show_default=False)]
 
@@ -171,7 +172,7 @@ def seekable(file: str) -> Iterator[BinaryIO]:
 def forget(
     loop: OneLoop,
     with_forks: Annotated[bool, typer.Option("--with-forks", help="Forget its forks too.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     store: Store = None,
     session: Session = "cli",
 ) -> None:
@@ -182,25 +183,10 @@ def forget(
     with opened(store, session) as books:
         sizes = books.book.records.rows.sizes([loop_stream(loop)])
         entries = sizes[loop_stream(loop)].rows if sizes else 0  # its book may be damaged
-        _confirm(f"forget {loop} and its {entries} entries, for ever?", yes=yes or not entries)
+        confirm(f"forget {loop} and its {entries} entries, for ever?", yes=yes or not entries)
         gone = remove(books.book, loop, now=datetime.now(UTC), session=session, with_forks=with_forks)
     for name in gone:
         say(f"{name} is forgotten; its bytes are gone from the file after: loopbook store vacuum")
-
-
-def _confirm(question: str, *, yes: bool) -> None:
-    """Ask on a terminal; a script has said so by calling."""
-    if yes or not _is_terminal():
-        return
-    sys.stderr.write(f"{one_line(question)} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        complain("nothing was removed")
-        raise typer.Exit(FOUND)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty()
 
 
 @app.command(epilog=example("loopbook store vacuum"))

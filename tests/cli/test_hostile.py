@@ -235,7 +235,7 @@ READERS = {
     ("loopbook loop record", "--json"): ["loop", "record", "--json", "-"],
     ("loopbook loop settle", "run"): ["loop", "settle", "-"],
     ("loopbook store import", "file"): ["store", "import", "-"],
-    ("loopbook store scrub", "--text"): ["store", "scrub", "fix-1", "--text", "-"],
+    ("loopbook store scrub", "--text"): ["store", "scrub", "fix-1", "--text", "-", "--yes"],
     ("loopbook store scrub", "--find"): ["store", "scrub", "fix-1", "--find", "-"],
     ("loopbook replay", "book"): ["replay", "-"],
     ("loopbook explain", "book"): ["explain", "-", "1"],

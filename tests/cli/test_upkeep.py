@@ -151,7 +151,7 @@ def test_files_that_cannot_be_read_or_written_are_one_line(busy: Cli) -> None:
 def test_a_loop_is_forgotten_and_the_file_shrinks(busy: Cli) -> None:
     busy.ok("loop", "record", "task", "x" * 400_000, "--loop", "fix-1")
     size = (busy.folder / "books.db").stat().st_size
-    assert busy.ok("store", "forget", "fix-1").startswith("fix-1 is forgotten; ")
+    assert busy.ok("store", "forget", "fix-1", "--yes").startswith("fix-1 is forgotten; ")
     assert [line.split("\t")[0] for line in busy.ok("loop", "list").splitlines()] == ["fix-0"]
     assert "no loop" in busy.error(USAGE, "store", "forget", "fix-1", "--yes")
     busy.ok("store", "vacuum")
@@ -159,20 +159,38 @@ def test_a_loop_is_forgotten_and_the_file_shrinks(busy: Cli) -> None:
     busy.ok("store", "fsck")
 
 
-def test_on_a_terminal_it_asks_before_it_forgets(busy: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopbook.cli.upkeep._is_terminal", lambda: True)
+IRREVOCABLE = [
+    (("store", "forget", "fix-1"), "forget fix-1 and its 4 entries, for ever?"),
+    (("store", "scrub", "fix-1", "--seq", "2"), "scrub fix-1: the texts are gone for ever?"),
+    (
+        ("store", "scrub", "--everywhere", "--text", "packagers"),
+        "scrub every book: the texts are gone for ever?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("argv", "question"), IRREVOCABLE)
+def test_what_is_gone_for_ever_goes_after_a_yes_alone(
+    busy: Cli, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], question: str
+) -> None:
     before = busy.rows()
-    ran = busy("store", "forget", "fix-1", stdin="n\n")
-    assert (ran.code, ran.out) == (FOUND, "")
-    assert "forget fix-1 and its 4 entries" in ran.err
+    told = busy.error(USAGE, *argv)  # a pipe, or nothing at all
+    assert f"{question} there is no terminal to ask on; nothing was removed; say it with --yes" in told
     assert busy.rows() == before
-    assert busy("store", "forget", "fix-1", stdin="y\n").code == 0
-    assert busy("store", "forget", "fix-0", "--yes").code == 0
-    assert busy.ok("loop", "list") == ""
+    monkeypatch.setattr("loopbook.cli.asking._is_terminal", lambda: True)
+    for answer in ("n\n", "\n", ""):
+        ran = busy(*argv, stdin=answer)
+        assert (ran.code, ran.out) == (FOUND, "")
+        assert ran.err == f"{question} [y/N] loopbook: nothing was removed\n"
+        assert busy.rows() == before
+    assert busy(*argv, stdin="y\n").code == 0
+    assert busy.rows() != before
 
 
 def test_an_entry_is_scrubbed_and_says_why(busy: Cli) -> None:
-    out = busy.ok("store", "scrub", "fix-1", "--seq", "2", "--reason", "a name; token=hunter2hunter2")
+    out = busy.ok(
+        "store", "scrub", "fix-1", "--seq", "2", "--yes", "--reason", "a name; token=hunter2hunter2"
+    )
     assert out.startswith("loop:fix-1 seq 2: scrubbed\nanchored anew: loop:fix-1; ")
     todo, *_, last = (entry.event for entry in busy.entries()[1:])
     assert isinstance(todo, TodoOpened)
@@ -187,7 +205,7 @@ def test_a_text_is_found_and_taken_out_wherever_it_is(busy: Cli) -> None:
     assert busy.ok("store", "scrub", "fix-1", "--find", "packagers") == (
         "loop:fix-1 seq 2: todo_opened\nloop:fix-1 seq 5: task\n"
     )
-    busy.ok("store", "scrub", "fix-1", "--text", "-", stdin="packagers\n")
+    busy.ok("store", "scrub", "fix-1", "--text", "-", "--yes", stdin="packagers\n")
     assert busy.ok("store", "scrub", "fix-1", "--find", "packagers") == ""
     busy.ok("store", "vacuum")
     for path in busy.folder.iterdir():
@@ -206,13 +224,15 @@ def test_a_leaked_secret_is_taken_out_of_everything_with_one_command(busy: Cli) 
         "session:loopbook:me-hunter2: its name",
         "session:loopbook:me-hunter2 seq 1: book_chosen",
     ]
-    ran = busy("store", "scrub", "fix-1", "--text", "hunter2")
+    ran = busy("store", "scrub", "fix-1", "--text", "hunter2", "--yes")
     assert (ran.code, ran.out.splitlines()[0]) == (FOUND, "loop:fix-1 seq 5: scrubbed")
     *left, remedy = ran.err.splitlines()
     assert left[0] == "loopbook: catalogue seq 4: catalogued; it still stands there"
     assert len(left) == 4
     assert remedy.endswith("to take it out of every book: loopbook store scrub --everywhere --text -")
-    busy.ok("store", "scrub", "--everywhere", "--text", "-", "--session", "hunter2", stdin="hunter2\n")
+    busy.ok(
+        "store", "scrub", "--everywhere", "--text", "-", "--yes", "--session", "hunter2", stdin="hunter2\n"
+    )
     assert busy.ok("store", "scrub", "--everywhere", "--find", "hunter2") == ""
     busy.ok("store", "vacuum")
     for path in busy.folder.iterdir():
@@ -222,17 +242,17 @@ def test_a_leaked_secret_is_taken_out_of_everything_with_one_command(busy: Cli) 
 
 def test_a_loop_whose_name_is_the_secret_is_forgotten_first(busy: Cli) -> None:
     busy.ok("loop", "start", "--kind", "fix", "--intent", "i", "--id", "fix-hunter2")
-    told = busy.error(USAGE, "store", "scrub", "--everywhere", "--text", "hunter2")
+    told = busy.error(USAGE, "store", "scrub", "--everywhere", "--text", "hunter2", "--yes")
     assert "loopbook store forget fix-hunter2; then scrub --everywhere" in told
     busy.ok("store", "forget", "fix-hunter2", "--yes")
-    busy.ok("store", "scrub", "--everywhere", "--text", "hunter2")
+    busy.ok("store", "scrub", "--everywhere", "--text", "hunter2", "--yes")
     busy.ok("store", "vacuum")
     for path in busy.folder.iterdir():
         assert b"hunter2" not in path.read_bytes()
 
 
 def test_a_session_can_be_scrubbed_by_its_streams_name(busy: Cli) -> None:
-    assert "has no text" in busy.error(USAGE, "store", "scrub", "session:loopbook:cli", "--seq", "1")
+    assert "has no text" in busy.error(USAGE, "store", "scrub", "session:loopbook:cli", "--seq", "1", "--yes")
 
 
 @pytest.mark.parametrize(
