@@ -180,6 +180,7 @@ def test_between_any_two_statements_anybody_may_do_anything(
         books.book._records.recorder = interrupted  # type: ignore[assignment]  # it looks like one
         with suppress(*TOLD):
             OPERATIONS[operation](books, world)
+        books.book._records.recorder = recorder  # nobody comes between any more
         if interrupted.done < at:
             break
         sound(books, others)
