@@ -32,23 +32,23 @@ def replayed() -> None:
 
 
 def test_whatever_happens_what_must_always_hold_holds() -> None:
-    run_state_machine_as_test(book_machine(max_continuations=2), settings=sized(50, 5_000))
+    run_state_machine_as_test(book_machine(max_continuations=2), settings=sized(50, 2_000))
 
 
 def test_it_holds_in_a_file_that_is_opened_anew(tmp_path: Path) -> None:
     machine = book_machine(store=f"sqlite:///{tmp_path}/books.db")
-    run_state_machine_as_test(machine, settings=sized(12, 500))
+    run_state_machine_as_test(machine, settings=sized(12, 300))
 
 
 @pytest.mark.prove
 def test_it_holds_on_a_server(postgres: Postgres) -> None:
-    run_state_machine_as_test(book_machine(store=postgres.schema()), settings=sized(10, 200))
+    run_state_machine_as_test(book_machine(store=postgres.schema()), settings=sized(10, 100))
 
 
 def test_it_holds_for_several_advisors() -> None:
     order = (SecondThought(name="first"), SecondThought(), SecondThought(name="note", takes_turn=False))
     machine = book_machine(advisors=order, max_continuations=None)
-    run_state_machine_as_test(machine, settings=sized(15, 1_000))
+    run_state_machine_as_test(machine, settings=sized(15, 500))
 
 
 def test_without_hypothesis_the_machine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
