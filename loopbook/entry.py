@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring as quoted
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -142,7 +142,7 @@ def written(event: Event) -> Written | None:
         return None
     try:
         own = cls.__pydantic_serializer__.to_json(event, exclude=_excluded(cls), warnings=False)
-        back = cast("Event", cls.__pydantic_validator__.validate_json(own))
+        back: Event = cls.__pydantic_validator__.validate_json(own)
     except (PydanticSerializationError, ValueError, RecursionError):
         return None
     return Written(back, own[1:-1]) if back.__dict__ == event.__dict__ else None
@@ -302,8 +302,7 @@ def _read_at_once(cls: type[Event], stream: str, version: int, state: bytes) -> 
     """
     try:
         event: Event = cls.__pydantic_validator__.validate_json(state)
-        fields = cast("dict[str, object]", event.__pydantic_extra__)
-        envelope = _envelope(fields)
+        envelope = _envelope(event.__pydantic_extra__)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     when, session, unit, host_ref, line, v, prev, digest = envelope
@@ -327,24 +326,17 @@ def _read_with_care(stream: str, version: int, topic: str, state: bytes) -> Entr
     return Entry(stream, version, event, when, session, unit, host_ref, line, prev, digest)
 
 
-class _Envelope(NamedTuple):
-    at: datetime
-    session: str
-    unit: str | None
-    host_ref: str | None
-    line: int | None
-    v: int
-    prev: str
-    sum: str
+#: ``at``, ``session``, ``unit``, ``host_ref``, ``line``, ``v``, ``prev``, ``sum``.
+_Envelope = tuple[datetime, str, str | None, str | None, int | None, int, str, str]
 
 
-def _envelope(fields: dict[str, object]) -> _Envelope:
+def _envelope(fields: Any) -> _Envelope:
     """Take the envelope out of a state's members. Raises where one is missing or of the wrong type."""
     read = fields.pop
     at, session, v = read("at"), read("session"), read("v")
     unit, host_ref, line = read("unit", None), read("host_ref", None), read("line", None)
     prev, digest = read("prev", ""), read("sum", "")
-    when = datetime.fromisoformat(cast("str", at))
+    when = datetime.fromisoformat(at)
     if when.tzinfo is not UTC:
         when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
     if not (
@@ -356,7 +348,7 @@ def _envelope(fields: dict[str, object]) -> _Envelope:
         and prev.__class__ is digest.__class__ is str
     ):
         raise TypeError("an envelope field is of the wrong type")
-    return cast("_Envelope", (when, session, unit, host_ref, line, v, prev, digest))
+    return when, session, unit, host_ref, line, v, prev, digest
 
 
 def damaged(stream: str, version: int, why: object) -> DamagedEntry:
@@ -387,10 +379,12 @@ def _event(topic: str, v: int, unit: str | None, fields: dict[str, object]) -> E
 def _known(cls: type[Event], unit: str | None, fields: dict[str, object]) -> Event:
     if unit is not None and shares_unit(cls):
         fields["unit"] = unit
-    return cast("Event", cls.__pydantic_validator__.validate_python(fields))
+    event: Event = cls.__pydantic_validator__.validate_python(fields)
+    return event
 
 
 def _unknown(topic: str, v: int, fields: dict[str, object]) -> Event:
     if v != Unknown.VERSION:
         fields["v"] = v
-    return cast("Event", Unknown.__pydantic_validator__.validate_python({**fields, "type": topic}))
+    event: Event = Unknown.__pydantic_validator__.validate_python({**fields, "type": topic})
+    return event

@@ -16,7 +16,7 @@ With two or more units each has its machine over its own events, and the loop ha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,12 +49,16 @@ class Position(NamedTuple):
     since: int
 
 
+#: Whether a need asks for something that is not there, given a machine and the review its loop asks for.
+Unmet = Callable[[Work | Machine, Tier], bool]
+
+
 class Plan(NamedTuple):
-    """A kind made ready for folding: per phase its needs with their place among the matches,
-    per evidence type the matches to try, and the types that can move a phase."""
+    """A kind made ready for folding: per phase its needs with what tells that they are unmet, per
+    evidence type the matches to try (a place and its need), and the types that can move a phase."""
 
     kind: Kind
-    phases: tuple[tuple[tuple[Need, int], ...], ...]
+    phases: tuple[tuple[tuple[Need, Unmet], ...], ...]
     tries: Mapping[str, tuple[tuple[int, Need], ...]]
     moved_by: frozenset[str]
     matches: int
@@ -77,7 +81,7 @@ def _plan(kind: Kind) -> Plan:
     for phase in kind.phases:
         needs = []
         for need in phase.needs:
-            needs.append((need, place if need.evidence else -1))
+            needs.append((need, _unmet(need, place)))
             moved_by.update(_MOVES[need.named] if need.named else ())
             moved_by.update(word for word in (need.evidence, need.after) if word)
             if need.evidence:
@@ -142,28 +146,37 @@ def walk(plan: Plan, work: Work | Machine, tier: Tier) -> int:
     """The place of the phase that is next: the first with an unmet need, at the latest the last."""
     place = 0
     for place, needs in enumerate(plan.phases):
-        for need, match in needs:
-            if _unmet(need, match, work, tier):
+        for _, unmet in needs:
+            if unmet(work, tier):
                 return place
     return place
 
 
-def _unmet(need: Need, match: int, work: Work | Machine, tier: Tier) -> bool:
-    """Whether a need asks for something that is not there. ``closable`` does: the walk ends with it."""
-    last, named = work.last, need.named
-    if named is None:
-        return work.matches[match] <= (last[need.after] if need.after else 0)
-    if named == "verified":
-        return not verification.verified(work.checks)
-    if named == "reviewed":
-        reviewed = work.full if tier == "full" else last["review"]
-        return tier != "none" and reviewed <= last["change"]
-    if named == "no_open_finding":
-        return tier != "none" and bool(work.findings)
-    return True
+def _unmet(need: Need, match: int) -> Unmet:
+    """What tells whether a need is unmet; ``match`` is its place among the matches, if it has one."""
+    after = need.after
+    if need.named is not None:
+        return _UNMET[need.named]
+    if after is None:
+        return lambda work, _: not work.matches[match]
+    return lambda work, _: work.matches[match] <= work.last[after]
 
 
-def _applies(needs: tuple[tuple[Need, int], ...], work: Work, tier: Tier) -> bool:
+def _unreviewed(work: Work | Machine, tier: Tier) -> bool:
+    reviewed = work.full if tier == "full" else work.last["review"]
+    return tier != "none" and reviewed <= work.last["change"]
+
+
+#: For named needs. ``closable`` is never met: the walk ends with it.
+_UNMET: Mapping[Named, Unmet] = {
+    "verified": lambda work, _: not verification.verified(work.checks),
+    "reviewed": _unreviewed,
+    "no_open_finding": lambda work, tier: tier != "none" and bool(work.findings),
+    "closable": lambda _work, _tier: True,
+}
+
+
+def _applies(needs: tuple[tuple[Need, Unmet], ...], work: Work, tier: Tier) -> bool:
     """Whether any need of a phase asks anything of this loop now; a phase of which none does is not there."""
     asking = tier != "none"
     for need, _ in needs:
@@ -195,10 +208,10 @@ def position(state: BookState, unit: str | None = None) -> Position:
     tier = state.life.review_tier
     phase = plan.kind.phases[work.phase]
     missing: list[str] = []
-    for need, match in plan.phases[work.phase]:
+    for need, unmet in plan.phases[work.phase]:
         if need.named == "closable":
             missing += _not_closable(state) if state.units_added < 2 else _not_done(state, unit)
-        elif _unmet(need, match, work, tier):
+        elif unmet(work, tier):
             words = findings.open_ids(work.findings) if need.named == "no_open_finding" else (need.missing,)
             missing += words
     return Position(_current(plan, work, tier), phase.name, tuple(missing), work.since)

@@ -105,13 +105,12 @@ class Hygiene:
 def _are_texts(values: Iterable[object], texts: list[str]) -> bool:
     """Whether all there is to clean in values are texts, which are gathered, and no JSON."""
     for value in values:  # a loop: every value of every event comes by here
-        cls = value.__class__
-        if cls is str:
-            texts.append(cast("str", value))
-        elif cls in _SCALARS or not value:
+        if isinstance(value, str):
+            texts.append(value)
+        elif not value or value.__class__ in _SCALARS:
             continue
-        elif cls is tuple:
-            if not _are_texts(cast("tuple[object, ...]", value), texts):
+        elif isinstance(value, tuple):
+            if not _are_texts(value, texts):
                 return False
         elif (
             not isinstance(value, BaseModel)
