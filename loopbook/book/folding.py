@@ -20,7 +20,7 @@ from loopbook.book.lineage import Segment, lineage
 from loopbook.book.snapshots import EVERY, Snapshot, pack, unpack
 from loopbook.entry import Entry, damaged, prev_in, sum_in
 from loopbook.errors import ChangedMeanwhile, DamagedEntry, StoreError
-from loopbook.projections import EMPTY, BookState, evolve
+from loopbook.projections import EMPTY, BookState, evolve, fold
 from loopbook.store import IntegrityError, Records, Row, Stand
 
 #: Rows read at once: what bounds memory while a long stream is read.
@@ -227,9 +227,8 @@ def _read_on(store: Records, place: Place, segment: Segment, met: Collection[obj
         torn = segment.stream, version, digest, prev_in(rows[0].state)
         if version and torn[3] != digest and torn not in met:
             raise _Torn(*torn)
-        for row in rows:
-            state = evolve(state, store.codec.entry(row))
-        version, digest = row.originator_version, sum_of(row)
+        state = fold(map(store.codec.entry, rows), state)
+        version, digest = rows[-1].originator_version, sum_of(rows[-1])
     return Place(version, digest, state, place.forebears, place.kept) if version > place.version else place
 
 
