@@ -64,7 +64,7 @@ def check(store: Store = None, as_json: AsJson = False) -> None:
     else:
         say_rows(("what", "value"), said.items())
     if facts.refusal:
-        complain(f"{facts.refusal}; nothing was written; see the permissions of the store")
+        complain(facts.refusal)
         raise typer.Exit(FOUND)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -125,9 +126,17 @@ def _new_file(output: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with output.open("xb") as file:  # never over what is there
-        output.chmod(0o600)
-        yield file
+    with open(output, "xb", opener=_for_oneself) as file:
+        try:
+            yield file
+        except BaseException:
+            output.unlink()  # a part of an export is none, and would be in the way of the next
+            raise
+
+
+def _for_oneself(path: str, flags: int) -> int:
+    """A new file that nobody else can read, from its first moment on."""
+    return os.open(path, flags, 0o600)
 
 
 @app.command("import", epilog=example("loopbook store import books.jsonl"))

@@ -411,7 +411,10 @@ class PostgresRecorder(PostgresApplicationRecorder):
         tables = {key: self._regclass(name) for key, name in names.items()}
         schema = self._run(lambda connection: recognise(connection, self.server, (EVENTS, SNAPSHOTS)))
         ((streams, size, read_only, may),) = self._ask(self._sql["facts"], tables)
-        refusal = "the server is read-only" if read_only else "" if may else "this user may not write"
+        why = "" if may else "this user may not write; nothing was written; grant this user its tables"
+        if read_only:
+            why = "the server is read-only; nothing was written; name the primary server"
+        refusal = why and f"{self.server.name}: {why}"
         foreign = tuple(str(name) for (name,) in self._ask(self._sql["foreign"], tables))
         return Facts(schema, cast("int", streams), cast("int", size), refusal, foreign)
 

@@ -35,7 +35,7 @@ _FILES = "SELECT array_agg(pg_relation_filenode(name::regclass) ORDER BY name) F
 def write_anew(server: Server, connection: Connection, tables: tuple[str, ...]) -> None:
     """Write tables without what was removed from them. Raises ``StoreUnavailable`` where it was not done."""
     _wait(server, connection)
-    names = [f'"{server.schema}"."{table}"' for table in tables]
+    names = [Identifier(server.schema, table).as_string(connection) for table in tables]
     before = connection.execute(_FILES, [names]).fetchone()
     connection.execute(_vacuum(server, tables))
     after = connection.execute(_FILES, [names]).fetchone()

@@ -143,15 +143,22 @@ def _is_damaged(line: bytes, row: Row) -> bool:
 
 def everything(book: Book) -> Iterator[Row]:
     """All rows of a store that go into an export, as of one moment: all but what can be derived."""
-    for snapshot, row, _ in book.records.rows.scan():
-        if not snapshot and row.originator_id != CATALOGUE and not row.originator_id.startswith("once:"):
-            yield row
+    return (row for row in _rows(book) if not _is_derived(row))
+
+
+def _is_derived(row: Row) -> bool:
+    return row.originator_id == CATALOGUE or row.originator_id.startswith("once:")
 
 
 def books_of(book: Book, streams: Iterable[str]) -> Iterator[Row]:
-    """The rows of some books, each after those that it was forked from, each stream once."""
-    parts = (segment.stream for stream in streams for segment in lineage(book.records.rows, stream))
-    for part in dict.fromkeys(parts):
-        for snapshot, row, _ in book.records.rows.scan(part):
-            if not snapshot:
-                yield row
+    """The rows of some books and of those that they were forked from, as of one moment, each stream once.
+
+    Of one moment is one scan: where there are more streams than one, of the whole store.
+    """
+    parts = {segment.stream for stream in streams for segment in lineage(book.records.rows, stream)}
+    only = next(iter(parts)) if len(parts) == 1 else None
+    return (row for row in _rows(book, only) if row.originator_id in parts)
+
+
+def _rows(book: Book, stream: str | None = None) -> Iterator[Row]:
+    return (row for snapshot, row, _ in book.records.rows.scan(stream) if not snapshot)

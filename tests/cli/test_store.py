@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from loopbook.errors import StoreUnavailable
 from tests.cli.conftest import Cli
 from tests.postgres import Postgres
-from tests.store.raw import sql
+from tests.store.raw import held, sql
 
 
 def urls(cli: Cli, postgres: Postgres) -> list[str]:
@@ -43,19 +42,23 @@ def test_what_only_reads_makes_no_store(cli: Cli, postgres: Postgres) -> None:
     assert not Path(cli.store).exists()
 
 
-def test_a_store_that_cannot_be_written_is_told_with_code_1(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
+def test_a_store_that_cannot_be_written_is_told_with_code_1_and_a_remedy(
+    cli: Cli, postgres: Postgres
 ) -> None:
     cli.ok("store", "init")
-
-    def read_only(_self: object, _work: object) -> None:
-        raise StoreUnavailable("books.db: it is read-only")
-
-    monkeypatch.setattr("loopbook.store.sqlite.SQLiteRecorder._write", read_only)
-    ran = cli("store", "check")
+    with held(cli.store):
+        ran = cli("store", "check", "--store", f"sqlite:///{cli.store}?timeout=0.1")
     assert ran.code == 1
     assert "writable\tFalse\n" in ran.out
-    assert ran.err.startswith("loopbook: books.db: it is read-only; ")
+    locked = "another writer kept it locked; nothing was written; try again, or add ?timeout=30"
+    assert ran.err == f"loopbook: {cli.store}: {locked}\n"
+    url = postgres.schema()
+    cli.ok("store", "init", "--store", url)
+    read_only = f"{url}&options=-c%20default_transaction_read_only%3Don"
+    ran = cli("store", "check", "--store", read_only)
+    assert ran.code == 1
+    assert ran.err.endswith(": the server is read-only; nothing was written; name the primary server\n")
+    assert ran.err.count("nothing was written") == 1
 
 
 def test_an_older_store_is_upgraded_and_the_newest_left(cli: Cli, postgres: Postgres) -> None:

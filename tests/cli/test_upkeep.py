@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import stat
 import sys
+from collections.abc import Iterable
 from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from loopbook.cli.exits import FOUND, STORE, USAGE
 from loopbook.events import Scrubbed, TodoOpened
+from loopbook.store import Row
+from loopbook.upkeep.transfer import Exported, write
 from tests.cli.conftest import Cli
 
 
@@ -143,6 +149,37 @@ def test_files_that_cannot_be_read_or_written_are_one_line(busy: Cli) -> None:
     assert "exists" in busy.error(STORE, "store", "export", "--output", "there")
     (busy.folder / "newer.jsonl").write_text('{"loopbook":"books","version":9}\n')
     assert "upgrade loopbook" in busy.error(STORE, "store", "import", "newer.jsonl")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such rights there")
+def test_an_export_can_be_read_by_nobody_else_from_its_first_moment(
+    busy: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked(rows: Iterable[Row], out: BinaryIO) -> Exported:
+        assert stat.S_IMODE(os.fstat(out.fileno()).st_mode) == 0o600
+        return write(rows, out)
+
+    monkeypatch.setattr("loopbook.upkeep.transfer.write", looked)
+    monkeypatch.setattr(Path, "chmod", lambda *_: None)  # which comes a moment late
+    before = os.umask(0)
+    try:
+        busy.ok("store", "export", "--output", "all.jsonl")
+    finally:
+        os.umask(before)
+
+
+def test_an_export_that_fails_leaves_nothing_in_the_way_of_the_next(busy: Cli) -> None:
+    for n in range(20):
+        busy.ok("loop", "record", "task", f"{n} " * 2_000, "--loop", "fix-1")
+    with closing(sqlite3.connect(busy.store)) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file = Path(busy.store)
+    sound = file.read_bytes()
+    file.write_bytes(sound[: len(sound) // 2] + b"\xff" * (len(sound) - len(sound) // 2))
+    busy.error(STORE, "store", "export", "--output", "all.jsonl")
+    assert not (busy.folder / "all.jsonl").exists()
+    file.write_bytes(sound)
+    busy.ok("store", "export", "--output", "all.jsonl")
 
 
 # --- forget, scrub, vacuum ---------------------------------------------------------------------------

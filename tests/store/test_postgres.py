@@ -102,7 +102,9 @@ def test_must_3_a_user_who_may_create_nothing_opens_and_writes_what_is_there(
         assert reader.head(A) == (0, "")
         with pytest.raises(StoreUnavailable, match="access is denied; nothing was written"):
             reader.append(A, X, after=0)
-        assert reader._records.rows.facts().refusal == "this user may not write"
+        assert reader._records.rows.facts().refusal.endswith(
+            ": this user may not write; nothing was written; grant this user its tables"
+        )
     sql(url, f"GRANT INSERT ON stored_events TO {schema}_writer")
     with Book(theirs) as writer:
         assert writer.append(A, X, after=0)[0].seq == 1
@@ -314,7 +316,9 @@ def test_a_read_only_server_is_told(postgres: Postgres, book: Book) -> None:
         assert texts(reader) == ["x"]
         with pytest.raises(StoreUnavailable, match="it is read-only; nothing was written"):
             reader.append(A, X, after=1)
-        assert reader._records.rows.facts().refusal == "the server is read-only"
+        assert reader._records.rows.facts().refusal.endswith(
+            ": the server is read-only; nothing was written; name the primary server"
+        )
     assert book.append(A, X, after=1)[0].seq == 2
 
 

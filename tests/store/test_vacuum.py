@@ -101,7 +101,7 @@ def test_a_user_who_does_not_own_the_tables_is_told_that_nothing_was_written_ane
         sql(book.url, grant)
     try:
         with Book(book.url.replace("postgres@", f"{user}@")) as clerk:
-            with pytest.raises(StoreUnavailable, match=r"may not write its tables anew.*as the owner") as told:
+            with pytest.raises(StoreUnavailable, match=r"may not write its tables.*as the owner") as told:
                 clerk.records.rows.vacuum()
             assert "\n" not in str(told.value)
             with transaction(postgres, book):

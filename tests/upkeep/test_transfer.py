@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from loopbook.projections import fold
 from loopbook.store import Row
 from loopbook.upkeep.fsck import fsck
 from loopbook.upkeep.importing import Imported, import_lines
+from loopbook.upkeep.scrub import Asked, scrub
 from loopbook.upkeep.transfer import books_of, end_line, everything, head_line, line_of, row_of, write
 from tests.book.drafts import NOON, clock, told_nothing
 from tests.conftest import PROVE, ROOT
@@ -54,6 +56,22 @@ def source() -> Iterator[Books]:
 def target(store_url: str) -> Iterator[Books]:
     with opened(store_url) as books:
         yield books
+
+
+def test_an_export_of_a_fork_is_of_one_moment(shared_url: str) -> None:
+    """Somebody scrubs its parent after the first row of it was written."""
+    with opened(shared_url) as books, opened(shared_url) as other:
+        fill(books)
+        whole = exported(books.book, "a-3")
+        rows = books_of(books.book, ["loop:a-3"])
+        first = next(rows)
+        scrub(other.book, Asked("loop:a", text="Crash on empty"), NOON)
+        out = io.BytesIO()
+        write(chain([first], rows), out)
+        assert out.getvalue() == whole != exported(books.book, "a-3")
+    with opened("memory:") as there:
+        assert brought(there.book, whole).problems == ()
+        assert [row.id for row in there.list()] == ["a", "a-2", "a-3"]
 
 
 # --- lines ---------------------------------------------------------------------------------------
