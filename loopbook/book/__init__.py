@@ -1,7 +1,9 @@
 """Books: streams of entries, appended to and caught up with.
 
-``core`` appends and reads, ``streams`` knows the names of streams and what an event reserves,
-``hygiene`` is what every text goes through on its way in.
+``core`` appends, as often as ``attempt`` makes entries of drafts; ``hygiene`` is what every text goes
+through on its way in. ``reading`` reads and catches up, ``folding`` makes states of rows, ``snapshots``
+keeps them, ``lineage`` knows where the entries of a fork stand, ``following`` waits for what is new.
+``streams`` knows the names of streams and what an event reserves.
 """
 
 from loopbook.book.attempt import look_at

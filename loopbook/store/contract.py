@@ -70,8 +70,8 @@ class Facts(NamedTuple):
     """What a store says of itself.
 
     ``bytes`` is all it takes on disk (in memory: its rows); ``refusal`` why nothing can be written
-    now and what to do, as an error says it, "" where all is well. ``foreign`` is what no loopbook made and what may change what is
-    written, in the words in which SQL drops it: ``TRIGGER "t"``.
+    now and what to do, as an error says it, "" where all is well. ``foreign`` is what no loopbook made
+    and what may change what is written, in the words in which SQL drops it: ``TRIGGER "t"``.
     """
 
     schema: int

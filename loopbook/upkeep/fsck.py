@@ -1,6 +1,9 @@
 """Whether a store is what its writers wrote: every row, every chain, and all that follows from them.
 
-Theory. The store is read through once, as of one moment, and nothing is kept but a few words a stream.
+Theory. The store is read through once, as of one moment. No entry is kept, but what is compared at the
+end: of each stream its newest ``sum`` and, by kind of key, a number that the keys were added up to; of
+each loop its opening, its sessions and its lines in the catalogue; where each finding of a review was
+named first; and of each snapshot where it stands.
 
 - *A row* vouches for itself, and *a stream* hangs together: versions from 1 without a gap, each
   ``prev`` the ``sum`` before it. A fork begins after its parent's entry (``chains``).

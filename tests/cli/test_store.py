@@ -50,7 +50,7 @@ def test_a_store_that_cannot_be_written_is_told_with_code_1_and_a_remedy(
         ran = cli("store", "check", "--store", f"sqlite:///{cli.store}?timeout=0.1")
     assert ran.code == 1
     assert "writable\tFalse\n" in ran.out
-    locked = "another writer kept it locked; nothing was written; try again, or add ?timeout=30"
+    locked = "another process kept it locked; nothing was written; try again, or add ?timeout=30"
     assert ran.err == f"loopbook: {cli.store}: {locked}\n"
     url = postgres.schema()
     cli.ok("store", "init", "--store", url)
