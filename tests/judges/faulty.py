@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 import threading
 import zlib
@@ -258,6 +259,35 @@ async def _echo_invalid(exchange: Exchange) -> None:
     text = exchange.received.raw.decode("latin-1")
     detail = [{"loc": ["body", "state"], "msg": "no " + text, "input": exchange.received.body}]
     exchange.send("422 Unprocessable", json.dumps({"detail": detail}).encode())
+
+
+def _key_in(received: Received) -> str:
+    """The key that came in the header."""
+    found = re.search(rb"(?i)authorization: Bearer (\S+)", received.raw)
+    return found[1].decode() if found else "no-key-came"
+
+
+@fault("echo-key")
+async def _echo_key(exchange: Exchange) -> None:
+    """A good answer that gives the key back as the model and as the id of the request."""
+    key = _key_in(exchange.received)
+    name = f"{'m' * 190} {key}"
+    exchange.send("200 OK", good(exchange.received, model=name), f"x-request-id: \x1b[0m{key}")
+
+
+@fault("echo-input")
+async def _echo_input(exchange: Exchange) -> None:
+    """The input as plain words, in other words each time."""
+    words = f"bad input no. {exchange.seen}: {json.dumps(exchange.received.body['state'])}"
+    exchange.send("400 Bad Request", json.dumps({"message": words}).encode())
+
+
+@fault("echo-at-the-cut")
+async def _echo_at_the_cut(exchange: Exchange) -> None:
+    """Words that are cut in the middle of the key."""
+    key = _key_in(exchange.received)
+    told = [{"loc": ["body", "state"], "msg": "n" * 180 + key}, {"loc": ["body", key], "msg": "no"}]
+    exchange.send("422 Unprocessable", json.dumps({"detail": told}).encode())
 
 
 always("no-credit", "402 Payment Required", b'{"detail": {"message": "Add credits."}}')

@@ -11,7 +11,7 @@ import pytest
 
 from loopbook.advisors.asking import FAILURES
 from loopbook.events import Change, PassedOver, RunSettled
-from loopbook.judges import Answer, Failure
+from loopbook.judges import Answer, Failure, telling
 from loopbook.judges.system_one import SystemOne
 from loopbook.loop import Books, Loop
 from tests.judges.conftest import PACKET
@@ -43,6 +43,9 @@ COMES_TO: dict[str, str | set[str]] = {
     "gzip-bomb": "garbage",
     "redirect": "http-redirect",
     "echo-invalid": "http-invalid",
+    "echo-input": "http-invalid",
+    "echo-at-the-cut": "http-invalid",
+    "echo-key": set(),
     "no-credit": "http-payment",
     "overloaded": "http-busy",
     "rate-limit": "http-busy",
@@ -223,13 +226,30 @@ def test_a_busy_server_closes_nothing(faulty: Faulty, key: str) -> None:
         assert lost_or_kind(outcome) == "http-busy"
 
 
-def test_a_validation_error_is_logged_once_without_what_was_sent(
-    faulty: Faulty, key: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("echo-invalid", "422: body.state"),
+        ("echo-input", "400"),
+        ("echo-at-the-cut", "422: body.state, body._"),
+    ],
+)
+def test_a_refused_request_is_logged_once_by_status_and_place_whatever_the_server_says(
+    faulty: Faulty, key: str, caplog: pytest.LogCaptureFixture, name: str, told: str
 ) -> None:
-    url = faulty.at("echo-invalid")
-    for _ in range(2):
+    url = faulty.at(name)
+    for _ in range(3):
         anyio.run(SystemOne(url, key=key).ask, PACKET, DEADLINE)
-    [told] = [record.getMessage() for record in caplog.records]
-    assert "body.state" in told
-    assert key not in told
-    assert "Add a retry" not in told
+    [line] = [record.getMessage() for record in caplog.records]
+    assert f"({told})" in line
+    for private in (key[:8], "Add a retry", "It is done", "bad input", "nnn"):
+        assert private not in line
+
+
+def test_a_server_that_varies_its_words_does_not_make_what_was_told_grow(faulty: Faulty, key: str) -> None:
+    judge = SystemOne(faulty.at("echo-input"), key=key)
+    anyio.run(judge.ask, PACKET, DEADLINE)
+    before = len(telling._TOLD)
+    for _ in range(3):
+        anyio.run(judge.ask, PACKET, DEADLINE)
+    assert len(telling._TOLD) == before

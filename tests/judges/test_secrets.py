@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from loopbook.events import Change, RunSettled
 from loopbook.evidence.redaction import Redactor
-from loopbook.judges import Answer, Choice, Chosen, Noul, Packet, Question, Score
+from loopbook.judges import Answer, Choice, Chosen, Failure, Noul, Packet, Question, Score
 from loopbook.judges.system_one import Key, SystemOne
 from loopbook.loop import Books
 from tests.conftest import PROVE
@@ -141,3 +141,32 @@ def test_a_server_that_gives_everything_back_cannot_have_it_shown(faulty: Faulty
     outcome = anyio.run(SystemOne(faulty.at("echo-invalid"), key=KEY).ask, PACKET, 1)
     assert KEY not in repr(outcome)
     assert "422: body.state: no" in repr(outcome)
+
+
+def test_a_server_that_gives_the_key_back_in_a_good_answer_cannot_have_it_kept(faulty: Faulty) -> None:
+    key = "quiet-river-lamp-at-night"  # which looks like no token
+    judge = SystemOne(faulty.at("echo-key"), key=key)
+    outcome = anyio.run(judge.ask, PACKET, 5)
+    assert isinstance(outcome, Answer)
+    assert outcome.values.keys() == PACKET.questions.keys()
+    assert (outcome.request_id or "").startswith("[redacted secret 25 chars")
+    loop = Books.open("memory:", session="s1").start("change", "Add a retry")
+    loop.record(Change(summary="one", paths=("a.py",)))
+    loop.settle_blocking(RunSettled(run="r1"), judge=judge)
+    for told in (repr(outcome), *map(repr, loop.entries())):
+        assert "quiet" not in told, "nor a part of it, where a text was cut"
+
+
+def test_half_a_key_is_in_no_words_that_were_cut(faulty: Faulty) -> None:
+    key = "quiet-river-lamp-at-night-" * 4
+    outcome = anyio.run(SystemOne(faulty.at("echo-at-the-cut"), key=key).ask, PACKET, 5)
+    assert isinstance(outcome, Failure)
+    assert "nnn" in outcome.detail
+    assert "quiet" not in outcome.detail
+
+
+def test_a_models_name_that_is_a_secret_is_not_kept_as_the_one_that_was_asked(faulty: Faulty) -> None:
+    key = "quiet-river-lamp"
+    outcome = anyio.run(SystemOne(faulty.at("fine"), key=key, model=key).ask, PACKET, 5)
+    assert isinstance(outcome, Answer)
+    assert outcome.model_asked == "[redacted secret 16 chars]"

@@ -18,7 +18,7 @@ from loopbook.judges.system_one.address import Refused, checked, origin_of
 from loopbook.judges.system_one.dialects import Dialect, dialect_of
 from loopbook.judges.system_one.key import Key, find_key
 from loopbook.judges.system_one.lines import Line, LineId, line_of
-from loopbook.judges.system_one.parsing import understood
+from loopbook.judges.system_one.parsing import Reply, logged, understood
 from loopbook.judges.system_one.retries import BACKOFF_SEC, LEAST_SEC, pause_before_next
 from loopbook.judges.system_one.transport import client_for, sent
 from loopbook.judges.telling import tell_once
@@ -163,7 +163,7 @@ class SystemOne:
         if isinstance(ready, Failure):
             return ready
         if ready.refused_key:
-            tell_once((*ready.line_id, ready.refused_key), ready.refused_key)
+            tell_once((*ready.line_id, "no-key"), ready.refused_key)
             return Failure("no-key", ready.refused_key)
         if ready.key is None and self.dialect.keyed:
             return Failure("no-key", f"{ready.line_id.origin} needs one; see: loopbook judge key set")
@@ -191,12 +191,10 @@ class SystemOne:
 
     def _finished(self, ready: Ready, outcome: Answer | Failure, seconds: float) -> Answer | Failure:
         if isinstance(outcome, Failure):
-            detail = outcome.detail
-            for redactor in ready.redactors:
-                detail = redactor.text(detail)
-            return outcome._replace(detail=detail)
+            return outcome
         cost = self.price.of(outcome) if outcome.cost_usd is None else outcome.cost_usd
-        return outcome._replace(model_asked=self.model, latency_ms=round(seconds * 1000, 3), cost_usd=cost)
+        asked = None if self.model is None else wire.hider(ready.redactors)(self.model)
+        return outcome._replace(model_asked=asked, latency_ms=round(seconds * 1000, 3), cost_usd=cost)
 
 
 def _endpoint(base: str, judge: SystemOne) -> str:
@@ -211,11 +209,15 @@ async def _asked(judge: SystemOne, ready: Ready, ends: float) -> Answer | Failur
     client = client_for(ready.url)
     if isinstance(client, Failure):
         return client
+    hide = wire.hider(ready.redactors)
     async with client:
         for wait in (*BACKOFF_SEC, None):
             reply = await sent(client, ready.url, ready.request.body, ready.key)
-            outcome = reply if isinstance(reply, Failure) else understood(reply, ready.request, judge.dialect)
-            _note(ready, outcome)
+            if isinstance(reply, Failure):
+                outcome: Answer | Failure = reply
+            else:
+                outcome = understood(reply, ready.request, judge.dialect, hide)
+                _note(ready, reply, outcome)
             pause = None if wait is None else pause_before_next(reply, wait)
             if pause is None or time.monotonic() + pause + LEAST_SEC > ends:
                 return outcome
@@ -223,7 +225,7 @@ async def _asked(judge: SystemOne, ready: Ready, ends: float) -> Answer | Failur
     raise AssertionError("the last try returns")
 
 
-def _note(ready: Ready, outcome: Answer | Failure) -> None:
+def _note(ready: Ready, reply: Reply, outcome: Answer | Failure) -> None:
     """Close the line where the server will have none of it, and tell a person, once."""
     if not isinstance(outcome, Failure):
         return
@@ -235,9 +237,4 @@ def _note(ready: Ready, outcome: Answer | Failure) -> None:
             f"{origin}: {FAILURES[kind]}; books are kept and it is not asked again; {CLOSING[kind]}",
         )
     elif kind == "http-invalid":
-        detail = outcome.detail
-        for redactor in ready.redactors:
-            detail = redactor.text(detail)
-        tell_once(
-            (*ready.line_id, kind, detail), f"{origin} calls a request wrong ({detail}); books are kept"
-        )
+        tell_once((*ready.line_id, kind), f"{origin} calls a request wrong ({logged(reply)}); books are kept")

@@ -3,20 +3,23 @@
 Theory. Whatever the bytes are, each question gets a value of its own kind or is *lost* with a reason
 from a short list; a bad answer costs that question alone. What follows from the probabilities is
 computed from them (``numbers``); a field that says otherwise is not believed. Fields that nobody
-asked for are not looked at.
+asked for are not looked at. A server has the key and the state and may give them back anywhere, so
+each text of its own is hidden as a whole and cut then; a log gets none of them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from pydantic_core import core_schema
 
 from loopbook.advisors.asking import Answer, Choice, Chosen, Failure, Likely, Noul, Score, Scored, Value
-from loopbook.evidence.text import one_line
+from loopbook.evidence.text import clean, one_line
 from loopbook.judges.system_one import numbers
 from loopbook.judges.system_one.dialects import Dialect
-from loopbook.judges.system_one.wire import Asked, Request
+from loopbook.judges.system_one.wire import Asked, Hide, Request
 
 #: Nothing that a server says of itself is kept longer than this, in characters.
 WORDS = 200
@@ -67,10 +70,10 @@ _HUNDREDS: Mapping[int, str] = {3: "http-redirect", 5: "http-server"}
 _TOO_LONG = ("max_tokens_exceeded", "context_length_exceeded")
 
 
-def understood(reply: Reply, request: Request, dialect: Dialect) -> Answer | Failure:
-    """What a reply comes to. ``Failure.detail`` may hold the server's words: hide before it is shown."""
+def understood(reply: Reply, request: Request, dialect: Dialect, hide: Hide = clean) -> Answer | Failure:
+    """What a reply comes to. ``hide`` goes over every text that is the server's."""
     if not 200 <= reply.status < 300:
-        return _refusal(reply)
+        return _refusal(reply, hide)
     if reply.headers.get("content-encoding", "identity").lower() != "identity":
         return Failure("garbage", "it is compressed, which was not asked for")
     told = _json(reply.body)
@@ -78,7 +81,7 @@ def understood(reply: Reply, request: Request, dialect: Dialect) -> Answer | Fai
         told = told.get(dialect.wrapped_in)
     if not isinstance(told, dict) or not isinstance(told.get("answers"), dict):
         return Failure("garbage", "it is not a JSON object with answers")
-    return _answer(told, reply, request, dialect)
+    return _answer(told, reply, request, dialect, hide)
 
 
 def _json(body: bytes) -> object:
@@ -89,7 +92,9 @@ def _json(body: bytes) -> object:
         return None
 
 
-def _answer(told: Mapping[str, object], reply: Reply, request: Request, dialect: Dialect) -> Answer:
+def _answer(
+    told: Mapping[str, object], reply: Reply, request: Request, dialect: Dialect, hide: Hide
+) -> Answer:
     answers = told["answers"]
     given = answers if isinstance(answers, dict) else {}
     values: dict[str, Value] = {}
@@ -105,23 +110,20 @@ def _answer(told: Mapping[str, object], reply: Reply, request: Request, dialect:
     return Answer(
         values,
         lost,
-        model_answered=_word(told.get("model")),
-        request_id=request_id(reply, dialect, told),
+        model_answered=_word(told.get("model"), hide),
+        request_id=request_id(reply, dialect, told, hide),
         input_tokens=_count(spent.get("input_tokens")),
         output_tokens=_count(spent.get("output_tokens")),
         cost_usd=numbers.number_within(spent.get("cost"), 0, MOST),
     )
 
 
-def request_id(reply: Reply, dialect: Dialect, told: Mapping[str, object] | None = None) -> str | None:
+def request_id(reply: Reply, dialect: Dialect, told: Mapping[str, object], hide: Hide) -> str | None:
     """The server's id of a request: its dialect's, or what others use."""
     where, _, field = dialect.request_id.partition(":")
-    own = (told or {}).get(field) if field else reply.headers.get(where)
-    return (
-        _word(own)
-        or _word(reply.headers.get("x-typesafe-request-id"))
-        or _word(reply.headers.get("x-request-id"))
-    )
+    own = told.get(field) if field else reply.headers.get(where)
+    others = map(reply.headers.get, ("x-typesafe-request-id", "x-request-id"))
+    return next(filter(None, (_word(one, hide) for one in (own, *others))), None)
 
 
 # --- one question ---------------------------------------------------------------------------
@@ -190,9 +192,14 @@ def _shares(names: Sequence[str], told: object) -> list[float] | str | None:
     return numbers.whole([share for share in shares if share is not None]) or NO_WHOLE
 
 
-def _word(told: object) -> str | None:
+def _word(told: object, hide: Hide) -> str | None:
     """A short text on one line, or nothing."""
-    return (one_line(told, WORDS) or None) if isinstance(told, str) else None
+    return (_short(told, hide) or None) if isinstance(told, str) else None
+
+
+def _short(text: str, hide: Hide) -> str:
+    """A server's text as it may be shown: bare of what a terminal would swallow, hidden, and cut last."""
+    return one_line(hide(one_line(text, len(text))), WORDS)
 
 
 def _count(told: object) -> int | None:
@@ -203,23 +210,23 @@ def _count(told: object) -> int | None:
 # --- what is no answer ------------------------------------------------------------------------
 
 
-def _refusal(reply: Reply) -> Failure:
+def _refusal(reply: Reply, hide: Hide) -> Failure:
     told = _json(reply.body)
     kind = STATUSES.get(reply.status) or _HUNDREDS.get(reply.status // 100, "http-other")
     if 400 <= reply.status < 500 and any(word in _TOO_LONG for word in _error_types(told)):
         kind = "http-too-large"
-    words = words_of(told)
+    words = words_of(told, hide)
     return Failure(kind, f"{reply.status}: {words}" if words else str(reply.status))
 
 
-def words_of(told: object) -> str:
+def words_of(told: object, hide: Hide = clean) -> str:
     """What a server says is wrong, wherever it says so; of a validation error the places and reasons,
     never the input, which is ours.
 
     >>> words_of({"detail": [{"loc": ["body", "state"], "msg": "Field required", "input": "secret"}]})
     'body.state: Field required'
     """
-    return next(filter(None, (one_line(words, WORDS) for words in _words(told))), "")
+    return next(filter(None, (_short(words, hide) for words in _words(told))), "")
 
 
 def _words(told: object) -> Iterator[str]:
@@ -241,6 +248,34 @@ def _complaint(told: object) -> str:
             return f"{'.'.join(str(one) for one in loc if isinstance(one, str | int))}: {words}"
         case {"message": str() as words}:
             return words
+    return ""
+
+
+#: What a validation error may name: what every request has, and what is the matter with it.
+_PLACES = frozenset(
+    {"body", "model", "state", "questions", "type", "instructions", "criteria", "true", "false"}
+)
+_TYPES = frozenset(get_args(core_schema.ErrorType))
+
+
+def logged(reply: Reply) -> str:
+    """The same as a log may have it: no word of the server's, the status and its validator's places alone.
+
+    >>> logged(Reply(422, {}, b'{"detail": [{"loc": ["body", "secret"], "type": "missing", "msg": "no"}]}'))
+    '422: body._ (missing)'
+    """
+    told = _json(reply.body)
+    detail = told.get("detail") if isinstance(told, dict) else None
+    places = map(_place, detail[:5]) if isinstance(detail, list) else ()
+    return ": ".join(filter(None, (str(reply.status), ", ".join(filter(None, places)))))
+
+
+def _place(told: object) -> str:
+    match told:
+        case {"loc": [*loc], **more}:
+            place = ".".join(one if isinstance(one, str) and one in _PLACES else "_" for one in loc[:6])
+            kind = more.get("type")
+            return f"{place} ({kind})" if isinstance(kind, str) and kind in _TYPES else place
     return ""
 
 

@@ -8,6 +8,8 @@ class is told, because a library's words may quote what was sent.
 
 from __future__ import annotations
 
+import logging
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 #: The largest answer, and the largest refusal that is looked into, in bytes.
 ANSWER_BYTES, REFUSAL_BYTES = 1_000_000, 64_000
+_ASKING = ContextVar("asking", default=False)
 
 
 @cache
@@ -66,10 +69,11 @@ async def sent(client: httpx.AsyncClient, url: str, body: bytes, key: Key | None
     """Make the request once, and read what comes, but no more than an answer can be."""
     import httpx  # noqa: PLC0415 - as above
 
+    _hush()
     headers = {"content-type": "application/json", "user-agent": f"loopbook/{__version__}"}
     if key is not None:
         headers["authorization"] = f"Bearer {key.reveal()}"
-    begun = False
+    begun, asking = False, _ASKING.set(True)
     try:
         async with client.stream("POST", url, content=body, headers=headers) as response:
             begun = True
@@ -78,9 +82,19 @@ async def sent(client: httpx.AsyncClient, url: str, body: bytes, key: Key | None
         return Failure("refused-url", "not a URL")
     except (httpx.HTTPError, OSError) as wrong:
         return _broken(wrong, begun=begun)
+    finally:
+        _ASKING.reset(asking)
     if read is None:
         return Failure("too-large", f"more than {ANSWER_BYTES} bytes")
     return Reply(response.status_code, {name.lower(): one for name, one in response.headers.items()}, read)
+
+
+@cache
+def _hush() -> None:
+    """What the library logs of a connection when debugging is on holds a server's headers, and may hold the
+    key: of an ask it logs nothing, of what others send with it as before."""
+    for name in ("connection", "http11", "proxy", "socks"):
+        logging.getLogger(f"httpcore.{name}").addFilter(lambda _record: not _ASKING.get())
 
 
 async def _body(response: httpx.Response) -> bytes | None:

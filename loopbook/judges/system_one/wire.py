@@ -59,7 +59,7 @@ def request(
     lost = {name: why for name, one in packet.questions.items() if (why := _unaskable(one, dialect))}
     left = [name for name in packet.questions if name not in lost]
     lost |= dict.fromkeys(left[dialect.questions :] if dialect.questions else (), TOO_MANY_QUESTIONS)
-    hide = _hider(redactors)
+    hide = hider(redactors)
     names = _names("q", [name for name in left if name not in lost], hide)
     asked = {sent: _asked(name, packet.questions[name], hide) for name, sent in names.items()}
     if not asked:
@@ -95,7 +95,9 @@ def _unaskable(question: Question, dialect: Dialect) -> str:
 Hide = Callable[[str], str]
 
 
-def _hider(redactors: Sequence[Redactor]) -> Hide:
+def hider(redactors: Sequence[Redactor]) -> Hide:
+    """What hides the secrets of all of them in a text."""
+
     def hide(text: str) -> str:
         for redactor in redactors:
             text = redactor.text(text)
