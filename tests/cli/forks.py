@@ -8,6 +8,7 @@ program is told when it starts.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pkgutil
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 import loopbook
 from loopbook.cli import main
+from loopbook.events import BY_TYPE
 
 #: The code of a fork in which ``main`` itself raised, and of one whose output fails when it ends.
 RAISED, LOST = 99, 120
@@ -50,10 +52,13 @@ class Ended(NamedTuple):
 
 
 def everything() -> None:
-    """Import the whole package, save what needs a driver that may not be here."""
+    """Import the whole package, save what needs a driver that is not here, and build what is built late."""
     for module in pkgutil.walk_packages(loopbook.__path__, "loopbook."):
         with suppress(ImportError):
             import_module(module.name)
+    for event in BY_TYPE.values():
+        event.model_rebuild()
+    gc.freeze()  # what is here is not to be copied into every fork by looking at it
 
 
 def fork(line: Line) -> Ended:

@@ -135,32 +135,36 @@ class Condition(NamedTuple):
     what: str
     codes: tuple[int, ...] = (OK,)
     line: Mapping[str, object] = {}
-    started: Mapping[str, str] = {}
 
 
 FULL = Path("/dev/full")  # of Linux and the BSDs
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 CONDITIONS = [
-    Condition("standard input is closed", line={"stdin": None}),
     Condition("all streams are closed", line={"stdin": None, "stdout": "closed", "stderr": "closed"}),
-    Condition("nobody reads the output", (OK, PIPE), line={"stdout": "gone"}),
-    Condition("a locale without letters", started=ASCII),
-    Condition("a terminal of 20 columns", line={"stdout": "terminal"}, started={"COLUMNS": "20"}),
-    Condition("no folder for the store", (OK, STORE), started={"LOOPBOOK_STORE": "none/books.db"}),
+    Condition("nobody reads the output", (OK, PIPE), {"stdout": "gone"}),
+    Condition("a terminal has 20 columns", line={"stdout": "terminal", "environ": {"COLUMNS": "20"}}),
+    Condition(
+        "there is no folder for the store", (OK, STORE), {"environ": {"LOOPBOOK_STORE": "none/books.db"}}
+    ),
 ]
 if FULL.exists():
-    CONDITIONS.append(Condition("no room for the output", (OK, STORE), line={"stdout": "full"}))
+    CONDITIONS.append(Condition("there is no room for the output", (OK, STORE), {"stdout": "full"}))
 
 
-@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.what)
-def test_a_command_that_works_in_peace_ends_as_documented_where(world: World, condition: Condition) -> None:
-    lines = [world.line(argv, **condition.line) for argv in ARGVS]
-    for line, ended in zip(lines, world.run(lines, condition.started), strict=True):
-        check(line, ended, condition.codes)
-        if condition.started is ASCII:
-            assert ended.out.isascii(), (line, ended)
-        if condition.started.get("LOOPBOOK_STORE"):
-            assert not Path(line.folder, "none").exists(), line
+def test_a_command_that_works_in_peace_ends_as_documented_whatever_is_amiss(world: World) -> None:
+    tried = [
+        (world.line(argv, **condition.line), condition.codes) for condition in CONDITIONS for argv in ARGVS
+    ]
+    for (line, codes), ended in zip(tried, world.run(line for line, _ in tried), strict=True):
+        check(line, ended, codes)
+        assert not Path(line.folder, "none").exists(), line
+
+
+def test_a_command_that_works_in_peace_works_in_a_locale_without_letters(world: World) -> None:
+    lines = [world.line(argv) for argv in ARGVS]
+    for line, ended in zip(lines, world.run(lines, ASCII), strict=True):
+        check(line, ended, (OK,))
+        assert ended.out.isascii(), (line, ended)
 
 
 def test_a_command_that_works_in_peace_changes_nothing_where_all_is_read_only(world: World) -> None:
@@ -192,14 +196,15 @@ NO_TEXT = "x\udcff"  # a byte that is no text, as Python has it in its arguments
 
 
 def hostile_words() -> list[list[str]]:
-    """Each example with such a byte behind each of its words, one at a time, and with each other option.
+    """Each example with such a byte behind each of its values, one at a time, and with each other option.
 
     An option that many commands have is tried with one of them; ``make prove`` tries all.
     """
     spoilt = [
         [*argv[:place], argv[place] + NO_TEXT, *argv[place + 1 :]]
         for argv in ARGVS
-        for place in range(len(argv))
+        for place in range(2, len(argv))
+        if not argv[place].startswith("--")
     ]
     options = {
         (param.opts[0], PROVE and one.path): [*words(one.examples[0]), param.opts[0], NO_TEXT]
@@ -251,7 +256,6 @@ INPUTS = {
     "a long run": json.dumps({"run": "r9", "prompt": LONG, "final_text": LONG}).encode(),
     "half a character": b'{"type": "task", "text": "\\ud800"}',
     "a deep object": b'{"a":' * 100_000,
-    "a long line of nothing": b" " * 4_000_000,
 }
 
 

@@ -199,7 +199,7 @@ def test_every_error_of_loopbook_is_the_callers_or_the_stores() -> None:
     stores: set[type[LoopbookError]] = {
         c for c in classes if issubclass(c, errors.StoreError | errors.TranscriptUnreadable)
     }
-    stores |= {errors.Stale, errors.KeyFileRefused}
+    stores |= {errors.Stale, errors.ChangedMeanwhile, errors.KeyFileRefused}
     for cls in classes:
         assert code_for(cls.__new__(cls)) == (STORE if cls in stores else USAGE), cls
 
