@@ -12,6 +12,7 @@ INSERT = "INSERT INTO stored_events VALUES (?,?,?,?)"
 NEWER = (
     "SELECT * FROM stored_events WHERE originator_id=? AND originator_version>? ORDER BY originator_version"
 )
+SNAPSHOT = "SELECT * FROM stored_snapshots WHERE originator_id=? ORDER BY originator_version DESC LIMIT 1"
 
 RawRow = tuple[str, int, str, bytes]
 
@@ -26,6 +27,7 @@ def attach(path: Path) -> sqlite3.Connection:
     """A connection to a store's file with the pragmas that loopbook sets."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA secure_delete=ON")
     return connection
 
 

