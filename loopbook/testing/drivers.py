@@ -7,7 +7,7 @@ book that raises where it dies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Barrier, BrokenBarrierError, Thread
@@ -21,7 +21,6 @@ from loopbook.engine import Driven, T, drive, drive_blocking
 from loopbook.entry import Draft, Entry
 from loopbook.events import Judged, Noticed, PassedOver
 from loopbook.judges import Answer, Failure, Packet
-from loopbook.projections import BookState
 from loopbook.testing.scenario_model import As
 
 #: What a judge says to a packet.
@@ -71,13 +70,9 @@ class WatchedBook:
         self._book = book
         self._tell = tell
 
-    def state(self, stream: str) -> BookState:
-        """As the book says."""
-        return self._book.state(stream)
-
-    def entries(self, stream: str, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """As the book has them."""
-        return self._book.entries(stream, after, limit)
+    def __getattr__(self, name: str) -> object:
+        """Whatever else a flow asks of a book, as the book has it."""
+        return getattr(self._book, name)
 
     def append(self, stream: str, *drafts: Draft, after: int, session: str = "") -> tuple[Entry, ...]:
         """As the book does."""

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import NamedTuple, cast
@@ -88,13 +88,9 @@ class Stopping:
         self._book = book
         self._stop = stop
 
-    def state(self, stream: str) -> BookState:
-        """As the book says."""
-        return self._book.state(stream)
-
-    def entries(self, stream: str, after: int = 0) -> Iterator[Entry]:
-        """As the book has them."""
-        return self._book.entries(stream, after)
+    def __getattr__(self, name: str) -> object:
+        """Whatever else a flow asks of a book, as the book has it."""
+        return getattr(self._book, name)
 
     def append(self, stream: str, *drafts: Draft, after: int, session: str = "") -> tuple[Entry, ...]:
         """As the book does."""
