@@ -87,10 +87,10 @@ class Driven(Generic[T]):
         return self
 
     def answer(self, answer: Answer | Failure) -> Self:
-        """Answer the ask, and go on to the next one or the end."""
+        """Answer the ask, and go on to the next one or the end. What is no answer to it is a failure."""
         if self.ask is None:
             raise RuntimeError("nothing was asked; nothing was written; look at the result")
-        self._go_on(self._heard(known(answer)))
+        self._go_on(self._heard(known(answer, self.ask.packet.questions)))
         return self
 
     @property

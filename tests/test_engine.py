@@ -19,8 +19,19 @@ from anyio import to_thread
 from loopbook.advisors.second_thought import SecondThought, Thresholds
 from loopbook.engine import Driven
 from loopbook.errors import LoopClosed
-from loopbook.events import Change, Check, Delivered, Event, Judged, Noticed, PassedOver, RunSettled, Watch
-from loopbook.judges import Answer, Chosen, Failure, Judge, Packet, Scored, answer_from
+from loopbook.events import (
+    Change,
+    Check,
+    Delivered,
+    Event,
+    Judged,
+    Noticed,
+    PassedOver,
+    Review,
+    RunSettled,
+    Watch,
+)
+from loopbook.judges import Answer, Chosen, Failure, Judge, Likely, Packet, Scored, answer_from
 from loopbook.judges.scripted import Scripted
 from loopbook.loop import Books, Loop
 from loopbook.settlement import Advice, Settlement
@@ -107,7 +118,7 @@ async def _garbage() -> object:
 
 
 async def _not_a_number() -> object:
-    return Answer({"move": Chosen("advance"), "quality": Scored(float("nan"))})
+    return Answer({"quality": Scored(float("nan"))})
 
 
 async def _of_nothing() -> object:
@@ -116,6 +127,38 @@ async def _of_nothing() -> object:
 
 async def _priced_in_words() -> object:
     return Answer({"move": Chosen("advance")}, cost_usd="much")  # type: ignore[arg-type]  # as above
+
+
+async def _no_option() -> object:
+    return Answer({"move": Chosen("banana"), "done": Likely(7)})
+
+
+async def _of_another_kind() -> object:
+    return Answer({"move": Likely(1), "done": Chosen("advance"), "quality": Likely(True)})
+
+
+async def _not_asked() -> object:
+    return Answer({"mood": Likely(1)})
+
+
+async def _of_a_long_name() -> object:
+    return Answer({"move": Chosen("advance")}, model_answered="m" * 7_500_000)
+
+
+async def _for_a_long_reason() -> object:
+    return Answer({"move": Chosen("advance")}, {"done": "y" * 7_500_000})
+
+
+async def _of_many_shares() -> object:
+    return Answer({"move": Chosen("advance", {f"{i}": 0.0 for i in range(100_000)})})
+
+
+async def _of_huge_counts() -> object:
+    return Answer({"move": Chosen("advance")}, input_tokens=10**4000)
+
+
+async def _paid_back() -> object:
+    return Answer({"move": Chosen("advance")}, cost_usd=-5.0)
 
 
 async def _of_no_kind() -> object:
@@ -158,6 +201,14 @@ async def _exits() -> object:
         (_not_a_number, "garbage"),
         (_of_nothing, "garbage"),
         (_priced_in_words, "garbage"),
+        (_no_option, "garbage"),
+        (_of_another_kind, "garbage"),
+        (_not_asked, "garbage"),
+        (_of_a_long_name, "garbage"),
+        (_for_a_long_reason, "garbage"),
+        (_of_many_shares, "garbage"),
+        (_of_huge_counts, "garbage"),
+        (_paid_back, "garbage"),
         (_of_no_kind, "error"),
     ],
 )
@@ -237,6 +288,29 @@ def test_a_host_answers_what_is_asked_itself() -> None:
     assert driven.answer(answer_from(driven.ask.packet.questions, CONTENT)).result.advice is not None
     with pytest.raises(RuntimeError, match="nothing was asked"):
         driven.answer(Failure("x"))
+
+
+def test_a_value_that_is_none_of_its_questions_costs_that_question_alone() -> None:
+    loop = changed()
+    driven = loop.settling(RunSettled(run="r1")).start()
+    values = {"move": Chosen("back"), "quality": Scored(9), "mood": Likely(1), "done": Likely(0.9)}
+    assert driven.answer(Answer(values)).result.advice is not None  # type: ignore[arg-type]  # of each kind
+    (judged,) = kinds(loop, Judged)
+    assert isinstance(judged, Judged)
+    assert judged.answers == {
+        "move": {"choice": "back"},
+        "done": {"noul": 0.9},
+        "quality": {"lost": "not a value of this question"},
+    }
+
+
+def test_garbage_does_not_close_a_loop() -> None:
+    loop = changed()
+    loop.record(Check(command="pytest", outcome="pass"), Review(tier="light", reviewer="r"))
+    driven = loop.closing("done").start()
+    answer = driven.answer(Answer({"move": Chosen("banana"), "done": Likely(7)})).result
+    assert (answer.closed, answer.missing) == (False, ())
+    assert loop.state.life.declared, "it is still to be judged"
 
 
 def test_a_session_that_is_not_idle_any_more_hears_nothing() -> None:

@@ -147,33 +147,93 @@ class Failure(NamedTuple):
     detail: str = ""
 
 
-def known(answer: Answer | Failure) -> Answer | Failure:
-    """The same, if a book can keep it: a failure of a kind that is in the table, an answer that is read as
-    it was given. A judge is anybody's code, and may say anything.
+#: Bounds of what is kept of an answer: characters of a name of its model or request and of a reason, and
+#: any number in it.
+NAME_CHARS = 200
+HIGHEST = 1e12
+#: Why a value is lost that is none of its question's.
+NO_VALUE = "not a value of this question"
 
-    >>> known(Failure("wedged")), known(Failure("timeout"))
+
+def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer | Failure:
+    """The same, as far as a book can keep it: a failure of a kind that is in the table, an answer to what
+    was asked. A judge is anybody's code, and may say anything.
+
+    A value that is none of its question's is lost; where nothing else was said, or what accompanies the
+    values cannot be kept, there is no answer. What was not asked is left out.
+
+    >>> known(Failure("wedged"), {}), known(Failure("timeout"), {})
     (Failure(kind='error', detail='wedged'), Failure(kind='timeout', detail=''))
-    >>> known(Answer({"done": Likely(float("nan"))}))
-    Failure(kind='garbage', detail='an answer that cannot be kept')
+    >>> asked = {"done": Noul("Is it?", "it is", "it is not"), "ok": Noul("And?", "yes", "no")}
+    >>> known(Answer({"done": Likely(0.2), "ok": Likely(7)}), asked)[:2]
+    ({'done': Likely(noul=0.2)}, {'ok': 'not a value of this question'})
+    >>> known(Answer({"done": Likely(float("nan"))}), asked)
+    Failure(kind='garbage', detail='no answer to what was asked')
     """
     if isinstance(answer, Failure):
         kind = str(answer.kind)  # a judge may give anything
-        return answer if kind in FAILURES else Failure("error", kind)
-    return answer if _can_be_kept(answer) else Failure("garbage", "an answer that cannot be kept")
+        return answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
+    try:
+        fitting, dropped = _fitting(answer, questions)
+        if dropped and not fitting.values:
+            return Failure("garbage", "no answer to what was asked")
+        kept = _can_be_kept(fitting)
+    except (AttributeError, TypeError, ValueError, RecursionError, OverflowError):
+        kept = False
+    return fitting if kept else Failure("garbage", "an answer that cannot be kept")
+
+
+def _fitting(answer: Answer, questions: Mapping[str, Question]) -> tuple[Answer, bool]:
+    """The values that are their questions' own, and whether there were others."""
+    values: dict[str, Value] = {}
+    lost: dict[str, str] = {}
+    for name, question in questions.items():
+        if name in answer.lost:
+            lost[name] = answer.lost[name]
+        elif name in answer.values and fits(question, answer.values[name]):
+            values[name] = answer.values[name]
+        elif name in answer.values:
+            lost[name] = NO_VALUE
+    return answer._replace(values=values, lost=lost), len(values) < len(answer.values)
+
+
+def fits(question: Question, value: object) -> bool:
+    """Whether a value is one of its question's: of its kind, in its range, its probabilities by what it
+    may be.
+
+    >>> yes_or_no = Choice("Go on?", {"yes": "go on", "no": "stop"})
+    >>> fits(yes_or_no, Chosen("yes")), fits(yes_or_no, Chosen("banana")), fits(yes_or_no, Likely(1))
+    (True, False, False)
+    """
+    match question, value:
+        case Choice(options=options), Chosen(choice, told, sure):
+            return _value(question, choice) is not None and _shares(told, sure, list(options))
+        case Noul(), Likely(noul):
+            return _value(question, noul) is not None
+        case Score(levels=levels), Scored(score, told, sure):
+            return _value(question, score) is not None and _shares(
+                told, sure, list(map(str, range(len(levels))))
+            )
+    return False
+
+
+def _shares(told: object, sure: object, names: Sequence[str]) -> bool:
+    if not isinstance(told, Mapping) or not (sure is None or _number(sure, 1) is not None):
+        return False
+    return all(name in names and _number(one, 1) is not None for name, one in told.items())
 
 
 def _can_be_kept(answer: Answer) -> bool:
     names, numbers = answer[2:5], answer[5:]
-    try:
-        kept = to_json(answer)
-        json.dumps([kept, numbers], allow_nan=False)
-        back = from_json(kept)
-    except (AttributeError, TypeError, ValueError, RecursionError):
-        return False
+    kept = to_json(answer)
+    json.dumps([kept, numbers], allow_nan=False)
+    back = from_json(kept)
     return (
         (back.values, back.lost) == (answer.values, answer.lost)
-        and all(name is None or isinstance(name, str) for name in names)
-        and all(number is None or isinstance(number, int | float) for number in numbers)
+        and all(isinstance(name, str | None) for name in names)
+        and all(len(name or "") <= NAME_CHARS for name in names)
+        and all(len(why) <= NAME_CHARS for why in answer.lost.values())
+        and all(number is None or _number(number, HIGHEST) is not None for number in numbers)
         and all(number is None or isinstance(number, int) for number in numbers[1:3])
     )
 
@@ -222,7 +282,7 @@ def answer_from(questions: Mapping[str, Question], plain: Mapping[str, object]) 
     for name, question in questions.items():
         value = _value(question, plain.get(name))
         if value is None:
-            lost[name] = "no answer" if plain.get(name) is None else "not a value of this question"
+            lost[name] = "no answer" if plain.get(name) is None else NO_VALUE
         else:
             values[name] = value
     return Answer(values, lost)
