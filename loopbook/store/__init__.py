@@ -7,9 +7,11 @@ Everything else here is care at the edges: which
 file is ours, what a process that died or was forked leaves behind, what SQLite leaves unsaid.
 
 ``contract`` is what every store promises, ``footing`` what each asks before it keeps a save.
-``urls`` reads a store's URL; ``memory``, ``sqlite`` and ``postgres`` are the kinds of it, ``files``
-and ``connections``, and ``server``, what the latter two stand on; ``records`` is the library's
-application with everything that the process environment could change taken out.
+``urls`` reads a store's URL; ``memory``, ``sqlite`` and ``postgres`` are the kinds of it. The latter
+two have what a book asks in a file of its own (``sqlite_books``, ``postgres_books``) and stand on
+``files`` and ``connections``, on ``databases``, ``server`` and ``statements``. ``forking`` keeps a
+child of this process out of its parent's files; ``records`` is the library's application with
+everything that the process environment could change taken out.
 """
 
 from eventsourcing.persistence import IntegrityError
