@@ -250,12 +250,12 @@ def test_what_cannot_be_reached_is_told_in_one_line_and_without_the_password(pos
     wrong = {
         nobody: "cannot be reached",
         "postgresql://me:hunter22@no.such.host.invalid/books?connect_timeout=2": "cannot be reached",
-        f"postgresql://postgres:hunter22@/nobodys?host={folder}": "there is no such database|does not exist",
-        f"postgresql://nobody:hunter22@/postgres?host={folder}": "refuses this user|does not exist",
-        f"postgresql://postgres:hunter22@/postgres?host={folder}&sslmode=odd": ".",
-        f"postgresql://postgres:hunter22@/postgres?host={folder}&odd=1": ".",
+        f"postgresql://postgres:hunter22@/nobodys?host={folder}": 'database "nobodys" does not exist',
+        f"postgresql://nobody:hunter22@/postgres?host={folder}": 'role "nobody" does not exist',
+        f"postgresql://postgres:hunter22@/postgres?host={folder}&sslmode=odd": 'invalid sslmode value: "odd"',
+        f"postgresql://postgres:hunter22@/postgres?host={folder}&odd=1": "is no PostgreSQL URL",
         f"postgresql://postgres:hunter%2@/postgres?host={folder}": "percent-encode",
-        f"postgresql://postgres:hunter22@/postgres?host={folder}&connect_timeout=soon": ".",
+        f"postgresql://postgres:hunter22@/postgres?host={folder}&connect_timeout=soon": "bad value for connect_time",
     }
     for url, what in wrong.items():
         with pytest.raises((StoreUnavailable, StoreURLInvalid), match=what) as told:

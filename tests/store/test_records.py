@@ -15,11 +15,11 @@ from typing import cast
 
 import pytest
 from eventsourcing.domain import DomainEventProtocol
-from eventsourcing.persistence import IntegrityError, StoredEvent
+from eventsourcing.persistence import StoredEvent
 
 from loopbook.book import Book
 from loopbook.entry import Draft, Entry
-from loopbook.errors import DamagedEntry, StoreUnavailable
+from loopbook.errors import DamagedEntry
 from loopbook.events import Check, Finding, Review, Task
 from loopbook.store import Records, Row, open_records, parse_url
 
@@ -61,38 +61,6 @@ def select(
 ) -> list[Row]:
     rows = records.rows.select_events(stream, gt=gt, lte=lte, desc=desc, limit=limit)
     return cast("list[Row]", list(rows))
-
-
-def test_rows_come_back_in_order_and_within_bounds(records: Records) -> None:
-    rows = [row("a", version) for version in range(1, 8)]
-    insert(records, *rows, row("b", 1))
-    assert select(records, "a") == rows
-    assert select(records, "a", gt=2, lte=5) == rows[2:5]
-    assert select(records, "a", gt=2, limit=2) == rows[2:4]
-    assert select(records, "a", desc=True, limit=2) == rows[:4:-1]
-    assert select(records, "a", gt=7) == select(records, "c") == []
-    assert records.rows.taken(["a", "b", "c"]) == {"a", "b"}
-
-
-def test_a_version_is_taken_once_and_a_save_is_whole_or_nothing(records: Records) -> None:
-    insert(records, row("a", 1), row("once:a:todo:t", 1))
-    with pytest.raises(IntegrityError):
-        insert(records, row("a", 2), row("once:a:todo:t", 1))
-    assert select(records, "a") == [row("a", 1)]
-    insert(records, row("a", 2))
-    assert select(records, "a") == [row("a", 1), row("a", 2)]
-
-
-def test_the_newest_row_of_a_topic(records: Records) -> None:
-    insert(records, row("a", 1, "x"), row("a", 2, "y"), row("a", 3, "x"), row("b", 1, "z"))
-    assert records.rows.newest("a", "x") == row("a", 3, "x")
-    assert records.rows.newest("a", "y") == row("a", 2, "y")
-    assert records.rows.newest("a", "z") is None
-
-
-def test_many_streams_are_asked_about_at_once(records: Records) -> None:
-    insert(records, *(row(f"s{n}", 1) for n in range(0, 3_000, 2)))
-    assert records.rows.taken([f"s{n}" for n in range(3_000)]) == {f"s{n}" for n in range(0, 3_000, 2)}
 
 
 def test_must_1_an_event_through_our_mapper_is_whole(records: Records) -> None:
@@ -162,14 +130,6 @@ def test_threads_that_record_at_once_lose_nothing(url: str) -> None:
         assert sorted(commands) == sorted(text for mine in texts for text in mine)
         assert all([c for c in commands if c in mine] == mine for mine in texts)
         assert book.state("session:h:a").version == 240
-
-
-def test_a_closed_store_says_so(tmp_path: Path) -> None:
-    book = Book(str(tmp_path / "books.db"))
-    book.close()
-    book.close()
-    with pytest.raises(StoreUnavailable, match="is closed"):
-        book.append("session:h:a", Draft(Task(text="x")), after=0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
