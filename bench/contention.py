@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
@@ -115,8 +116,9 @@ def _contend(how: str, url: str, processes: int, lasting: float) -> tuple[float,
     for worker in workers:
         cast("IO[str]", worker.stdout).readline()
     for worker in workers:
-        cast("IO[str]", worker.stdin).write(f"{lasting}\n")
-        cast("IO[str]", worker.stdin).flush()
+        with suppress(BrokenPipeError):  # one that has ended already is an error below
+            cast("IO[str]", worker.stdin).write(f"{lasting}\n")
+            cast("IO[str]", worker.stdin).flush()
     told = [json.loads(worker.communicate()[0] or "[0, 1]") for worker in workers]
     return sum(done for done, _ in told) / lasting, sum(errors for _, errors in told)
 
