@@ -17,8 +17,9 @@ everything that the process environment could change taken out.
 from eventsourcing.persistence import IntegrityError
 
 from loopbook.store.contract import Facts, Recorder, Row, Size, Stand, Stored, Waiter
-from loopbook.store.footing import parent_of, swallowed
+from loopbook.store.footing import parent_of
 from loopbook.store.records import Records, open_records, schema_of
+from loopbook.store.refusals import swallowed
 from loopbook.store.urls import StoreURL, parse_url, without_password
 
 __all__ = [

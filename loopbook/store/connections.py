@@ -17,9 +17,9 @@ from threading import Lock
 
 from eventsourcing.sqlite import SQLiteConnection, SQLiteConnectionPool
 
-from loopbook.errors import StoreUnavailable
 from loopbook.store.files import connect, told
 from loopbook.store.forking import GATE
+from loopbook.store.refusals import closed
 
 #: Connections that are kept open while nobody uses them.
 IDLE = 4
@@ -51,7 +51,7 @@ class Connections(SQLiteConnectionPool):
 
     def _look_whether_open(self) -> None:
         if self.closed:
-            raise StoreUnavailable(f"{self.path} is closed; nothing was written; open the store again")
+            raise closed(str(self.path))
 
     @contextmanager
     def own(self) -> Iterator[sqlite3.Connection]:

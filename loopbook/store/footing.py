@@ -21,7 +21,6 @@ from typing import NamedTuple
 from eventsourcing.persistence import IntegrityError
 
 from loopbook.entry import damaged, decode, prev_in
-from loopbook.errors import ForeignStore, StoreUnavailable
 from loopbook.events import Forked
 from loopbook.store.contract import Row, Stand
 
@@ -115,19 +114,3 @@ def unfounded(what: Stand | Begun | None = None) -> IntegrityError:
         return IntegrityError(f"{what.stream} has rows already, so nothing can begin it")
     where = "what they go on from" if what is None else f"{what.stream} seq {what.version}"
     return IntegrityError(f"{where} is not there as it was, so nothing can follow it")
-
-
-def swallowed(store: str) -> ForeignStore:
-    """The refusal of a save that somebody else's trigger, rule or constraint let happen in part or not."""
-    return ForeignStore(
-        f"{store}: something that no loopbook made changes or refuses what is saved; nothing was written;"
-        " see: loopbook store check"
-    )
-
-
-def without_snapshots(store: str) -> StoreUnavailable:
-    """The refusal of a snapshot by a store that has no table for it."""
-    return StoreUnavailable(
-        f"{store} is of an older schema, which has no snapshots; nothing was written;"
-        " run: loopbook store upgrade"
-    )

@@ -14,10 +14,10 @@ from eventsourcing.persistence import ApplicationRecorder, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
 from loopbook.entry import sum_in
-from loopbook.errors import StoreUnavailable
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter
 from loopbook.store.footing import Footing, footing, unfounded
 from loopbook.store.forking import GATE
+from loopbook.store.refusals import closed
 
 
 class MemoryRecorder(POPOApplicationRecorder):
@@ -37,7 +37,7 @@ class MemoryRecorder(POPOApplicationRecorder):
         """Nobody else is within, and the store is open."""
         with self._database_lock:
             if self.closed:
-                raise StoreUnavailable("memory: is closed; nothing was written; open another store")
+                raise closed("memory:")
             yield
 
     def close(self) -> None:

@@ -13,8 +13,9 @@ from psycopg.sql import SQL
 
 from loopbook.store.contract import Facts, Row, Size, Stored, past
 from loopbook.store.databases import look, make, recognise
-from loopbook.store.footing import Gathered, footing, swallowed, unfounded
+from loopbook.store.footing import Gathered, footing, unfounded
 from loopbook.store.postgres_books import CHANGED, PostgresBooks, can_be
+from loopbook.store.refusals import swallowed
 from loopbook.store.server import Connection, Server
 from loopbook.store.statements import EVENTS, SNAPSHOTS, STATEMENTS, columns
 from loopbook.store.urls import StoreURL

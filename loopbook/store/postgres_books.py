@@ -32,7 +32,8 @@ from psycopg.sql import SQL, Composed, Identifier
 from loopbook.errors import StoreUnavailable
 from loopbook.store.contract import SCHEMA, Row, Stand, Waiter
 from loopbook.store.databases import prepare
-from loopbook.store.footing import Footing, footing, swallowed, unfounded, without_snapshots
+from loopbook.store.footing import Footing, footing, unfounded
+from loopbook.store.refusals import swallowed, without_snapshots
 from loopbook.store.server import Connection, Listener, Server
 from loopbook.store.statements import EVENTS, SHAPE, SNAPSHOTS, STATEMENTS, columns, stood_on
 

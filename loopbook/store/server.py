@@ -31,6 +31,7 @@ from loopbook.errors import (
     StoreUnavailable,
     StoreURLInvalid,
 )
+from loopbook.store.refusals import closed
 from loopbook.store.urls import StoreURL
 
 #: Connections that are kept while nobody uses them, and those that a process has at most.
@@ -77,7 +78,7 @@ class Server(PostgresDatastore):
 
     def _look_whether_open(self) -> None:
         if self.closed:
-            raise StoreUnavailable(f"{self.name} is closed; nothing was written; open the store again")
+            raise closed(self.name)
 
     def lend(self, *, fresh: bool = False) -> Connection:
         """A connection that nobody else uses; give it back whatever happens."""

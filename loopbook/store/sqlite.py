@@ -16,8 +16,9 @@ from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections
 from loopbook.store.contract import Facts, Row, Size, Stand, Stored, past
 from loopbook.store.files import make, refuse_carried, told
-from loopbook.store.footing import Gathered, footing, swallowed, unfounded
+from loopbook.store.footing import Gathered, footing, unfounded
 from loopbook.store.forking import GATE
+from loopbook.store.refusals import swallowed
 from loopbook.store.sqlite_books import SNAPSHOTS, SQLiteBooks
 
 Answer = TypeVar("Answer")

@@ -22,7 +22,8 @@ from loopbook.errors import StoreUnavailable
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.contract import SCHEMA, Row, Stand, Waiter
 from loopbook.store.files import prepare, told
-from loopbook.store.footing import Footing, footing, swallowed, unfounded, without_snapshots
+from loopbook.store.footing import Footing, footing, unfounded
+from loopbook.store.refusals import swallowed, without_snapshots
 
 #: Streams asked about in one statement: SQLite takes at least 999 parameters.
 ASKED = 500
