@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import pytest
 
+from loopbook.judges.system_one.transport import trusted
+
 JSON = Mapping[str, object]
 
 
@@ -317,7 +319,7 @@ class Faulty:
         self.tls = tls
         self.received: dict[str, list[Received]] = {}
         self.most_at_once = 0
-        self._at_once = 0
+        self.at_once = 0
         self.url = ""
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
@@ -369,12 +371,12 @@ class Faulty:
             writer.close()
 
     async def _answer(self, name: str, exchange: Exchange) -> None:
-        self._at_once += 1
-        self.most_at_once = max(self.most_at_once, self._at_once)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             await FAULTS[name](exchange)
         finally:
-            self._at_once -= 1
+            self.at_once -= 1
 
 
 async def _read(reader: asyncio.StreamReader) -> Received:
@@ -388,6 +390,7 @@ async def _read(reader: asyncio.StreamReader) -> Received:
 @pytest.fixture(scope="session")
 def faulty() -> Iterator[Faulty]:
     """The server, for all tests of a session."""
+    trusted()  # what the first ask of a process takes longer is no fault of a server
     server = Faulty().start()
     yield server
     server.stop()
@@ -423,3 +426,15 @@ def babbling(first: bytes) -> Iterator[int]:
     yield ports[0]
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
+
+
+#: How a program begins in which every lookup of a name takes ``HANGS`` seconds.
+HANGS = 20
+HANGING_LOOKUP = f"""
+import socket, sys, time
+
+def hang(*given, **named):
+    time.sleep({HANGS})
+    raise OSError("no such name")
+socket.getaddrinfo = hang
+"""

@@ -26,6 +26,7 @@ from loopbook.limits import JUDGE_URL
 
 #: What is kept back of a deadline to close the connection in, in seconds.
 CLOSING_SEC = 0.05
+LATE = "no whole answer came in time"
 #: Failures after which a line is closed, and what a person can do about each.
 CLOSING: Mapping[str, str] = {
     "http-auth": "give it another key: loopbook judge key set",
@@ -172,6 +173,15 @@ class SystemOne:
     async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:
         """Ask all questions of a packet at once; never raises, and takes no longer than ``deadline``
         seconds, retries and waiting for a turn included."""
+        from loopbook.judges.system_one.apart import apart  # noqa: PLC0415 - an event loop is for who asks
+
+        try:
+            outcome = await apart(lambda: self._ask(packet, deadline), deadline)
+        except Exception as wrong:  # noqa: BLE001 - no thread was to be had, say
+            return Failure("error", type(wrong).__name__)
+        return Failure("timeout", LATE) if outcome is None else outcome
+
+    async def _ask(self, packet: Packet, deadline: float) -> Answer | Failure:
         begun = time.monotonic()
         try:
             ready = self.ready(packet)
@@ -187,7 +197,7 @@ class SystemOne:
         with anyio.move_on_after(ends - time.monotonic()):
             async with ready.line.turn():
                 return await _asked(self, ready, ends)
-        return Failure("timeout", "no whole answer came in time")
+        return Failure("timeout", LATE)
 
     def _finished(self, ready: Ready, outcome: Answer | Failure, seconds: float) -> Answer | Failure:
         if isinstance(outcome, Failure):
