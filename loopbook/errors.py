@@ -199,6 +199,10 @@ class NothingDecided(LoopbookError, LookupError):
 # --- the judge ----------------------------------------------------------------------
 
 
+class InvalidTimeout(LoopbookError, ValueError):
+    """Raised for a time to ask within that is no number of seconds, or too many."""
+
+
 class UnknownDialect(LoopbookError, LookupError):
     """Raised for a judge's dialect that is not in the table."""
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from loopbook.book import Book, Tell
 from loopbook.entry import Draft, Entry
+from loopbook.errors import InvalidTimeout
 from loopbook.events import Delivered, Event, Noticed, RunSettled
-from loopbook.limits import DELIVER_SEC, Options
+from loopbook.limits import DELIVER_SEC, MAX_SEC, Options
 from loopbook.projections import BookState
 
 if TYPE_CHECKING:
@@ -166,8 +168,8 @@ class Ledger:
     ) -> Advice | None:
         """Record a settled run and have it judged; what to tell the agent, or nothing.
 
-        At most ``timeout`` seconds are spent on asking; a judge that fails says nothing. ``more`` is
-        what ``settling`` takes. ``settlement`` also tells why.
+        At most ``timeout`` seconds (600 at the most) are spent on asking; a judge that fails says nothing.
+        ``more`` is what ``settling`` takes. ``settlement`` also tells why. Raises ``InvalidTimeout``.
         """
         return (await self.settlement(run, judge=judge, timeout=timeout, **more)).advice
 
@@ -230,14 +232,16 @@ class Ledger:
         later: Later,
         *,
         judge: Judge | None,
-        timeout: float = DELIVER_SEC,
+        timeout: float | None = None,
         session: str | None = None,
         idle: Callable[[], bool] | None = None,
     ) -> Settlement:
         """Ask what a settlement put off; what is said then still has to hold then."""
         from loopbook.engine import drive
 
-        return await drive(self.delivering(later, session=session, idle=idle), judge, timeout)
+        return await drive(
+            self.delivering(later, session=session, idle=idle), judge, self._within(timeout, DELIVER_SEC)
+        )
 
     def undelivered(self) -> tuple[Advice, ...]:
         """The newest 16 notices of this book that no host has acknowledged, oldest first.
@@ -268,8 +272,16 @@ class Ledger:
         chosen = self.options.advisors if given is None else given
         return ADVISORS if chosen is None else chosen
 
-    def _within(self, timeout: float | None) -> float:
-        return self.options.timeout if timeout is None else timeout
+    def _within(self, timeout: float | None, usual: float | None = None) -> float:
+        """The seconds to ask within: none are left where they are less than nothing."""
+        own = self.options.timeout if usual is None else usual
+        seconds = own if timeout is None else timeout
+        if not -inf < seconds <= MAX_SEC:
+            raise InvalidTimeout(
+                f"nobody can be asked within {seconds:g} seconds; nothing was written;"
+                f" give seconds, at most {MAX_SEC:g}"
+            )
+        return seconds
 
 
 def _advice(entry: Entry, event: Noticed) -> Advice:

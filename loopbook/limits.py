@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: How long one settle may ask, and how long what was put off, in seconds.
 SETTLE_SEC = 8.0
 DELIVER_SEC = 90.0
+#: The longest that anybody may be asked to wait, in seconds: what a setting may say, and a caller.
+MAX_SEC = 600.0
 #: How many runs are continued between two human prompts, over all advisors.
 MAX_CONTINUATIONS = 8
 #: The judge's server that is asked where nobody says otherwise.
@@ -42,6 +44,9 @@ class Options(NamedTuple):
 WAITING_TOOLS = frozenset({"MonitorCreate", "LoopCreate", "goal_wait"})
 #: Tools that send out a child, and the field of their input that may name it.
 SUBAGENT_TOOLS: Mapping[str, str] = {"subagent": "child"}
+
+#: Variables that make a session a sub-agent's where one of them is set and not empty.
+SUBAGENT_VARIABLES = ("PI_SUBAGENT_ID", "PI_SUBAGENT_CHILD")
 
 
 class Thresholds(NamedTuple):

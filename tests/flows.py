@@ -90,9 +90,15 @@ class Table:
         flow = settle(self.state, Draft(event), advisors, judge=judge, max_continuations=most)
         return self.drive(flow, CONTENT if said is None else said)
 
-    def close(self, said: dict[str, object] | Failure | None = None, *, judge: bool = True) -> CloseAnswer:
+    def close(
+        self,
+        said: dict[str, object] | Failure | None = None,
+        *,
+        judge: bool = True,
+        advisors: Sequence[Advisor] = (SecondThought(),),
+    ) -> CloseAnswer:
         """A close is declared."""
-        flow = close(self.state, "It is done.", (SecondThought(),), judge=judge)
+        flow = close(self.state, "It is done.", advisors, judge=judge)
         return self.drive(flow, CONTENT if said is None else said)
 
     def drive(self, flow: Flow[T], said: dict[str, object] | Failure) -> T:

@@ -18,7 +18,7 @@ from anyio import to_thread
 
 from loopbook.advisors.second_thought import SecondThought, Thresholds
 from loopbook.engine import Driven
-from loopbook.errors import LoopClosed
+from loopbook.errors import InvalidTimeout, LoopClosed
 from loopbook.events import (
     Change,
     Check,
@@ -247,6 +247,18 @@ def test_with_no_time_left_nobody_is_asked() -> None:
     loop, judge = changed(), Scripted([CONTENT])
     assert loop.settle_blocking(RunSettled(run="r1"), judge=judge, timeout=0) is None
     assert not judge.asked
+
+
+@WAYS
+@pytest.mark.parametrize("seconds", [float("inf"), float("-inf"), float("nan"), 601, 1e10])
+def test_a_deadline_that_is_none_is_refused_and_nothing_is_written(way: Ways, seconds: float) -> None:
+    loop = changed()
+    before = loop.version
+    with pytest.raises(InvalidTimeout, match="nothing was written; give seconds, at most 600"):
+        way(loop, RunSettled(run="r1"), Scripted([CONTENT]), seconds)
+    with pytest.raises(InvalidTimeout):
+        loop.close_blocking("done", judge=Scripted([CONTENT]), timeout=seconds)
+    assert loop.version == before
 
 
 def test_a_settle_that_is_cancelled_leaves_the_run_to_be_decided() -> None:

@@ -484,6 +484,15 @@ def test_with_nobody_to_ask_what_is_missing_decides() -> None:
     assert table.state.life.outcome == "unjudged"
 
 
+def test_with_a_judge_and_nobody_who_asks_it_what_is_missing_decides() -> None:
+    table = Table("chore")
+    table.change()
+    assert not table.close(advisors=()).closed
+    table.check()
+    assert table.close(advisors=()).closed
+    assert table.state.life.outcome == "unjudged"
+
+
 # --- under any interleaving --------------------------------------------------------------------------------
 
 _MOVES = st.sampled_from(["advance", "back", "ask_user"])

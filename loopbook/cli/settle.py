@@ -23,6 +23,7 @@ from loopbook.cli.options import AsJson, LoopId, Session, Store, example
 from loopbook.cli.output import complain, one_line, say, say_json
 from loopbook.cli.target import chosen, opened, settings_for
 from loopbook.errors import InvalidEvent
+from loopbook.limits import MAX_SEC, SUBAGENT_VARIABLES
 
 if TYPE_CHECKING:
     from loopbook.events import RunSettled
@@ -48,7 +49,7 @@ Timeout = Annotated[
         "--timeout",
         metavar="SECONDS",
         min=0,
-        help="How long asking may take, in all; else your settings.",
+        help=f"How long asking may take, in all, at most {MAX_SEC:g}; else your settings.",
     ),
 ]
 ByExitCode = Annotated[
@@ -95,7 +96,7 @@ def settle(
     as_json: AsJson = False,
 ) -> None:
     """Record that a run has come to rest, and print what to tell the agent; nothing, if there is nothing."""
-    settled = _from_stdin() if run == "-" else _run(run, stop, text)
+    settled = _marked(_from_stdin() if run == "-" else _run(run, stop, text))
     asked = _judge(judge, store)
     with _loop(store, session, loop) as found:
         came = found.settlement_blocking(settled, judge=asked, timeout=timeout)
@@ -114,6 +115,13 @@ def _run(run: str, stop: Literal["end", "length", "error", "aborted"], text: str
     from loopbook.evidence.runs import settle as settled
 
     return settled([], [], Redactor.of_variables(os.environ), run=run, stop=stop, final_text=text)
+
+
+def _marked(run: RunSettled) -> RunSettled:
+    """The run, marked where this is a sub-agent's shell: nobody advises it."""
+    if not any(os.environ.get(name) for name in SUBAGENT_VARIABLES):
+        return run
+    return run.model_copy(update={"observed": run.observed.model_copy(update={"subagent": True})})
 
 
 def _from_stdin() -> RunSettled:

@@ -80,7 +80,7 @@ def close(
 ) -> Flow[CloseAnswer]:
     """A close is declared: record it, have it judged inside its run, and answer whether it is one.
 
-    With no judge to ask, the loop closes when nothing is missing.
+    With no judge to ask, or no advisor that asks or says anything, the loop closes when nothing is missing.
     """
     case = Case(Scene(None, judge), None)
     taken = False
@@ -88,7 +88,7 @@ def close(
         state, taken = yield from append((Draft(CloseDeclared(claim=claim)),), state)
     for advisor in advisors:
         state = yield from advise(case, advisor, state)
-    if not judge:
+    if not case.standing and not any(one.did in _HEARD for one in case.trace):
         state = yield from record(state, _unjudged)
     closed, missing = state.life.outcome is not None, position(state).missing
     return CloseAnswer(closed, case.concerns, missing, case.standing, case.advice, tuple(case.trace))
@@ -107,6 +107,10 @@ def deliver(
     else:
         yield from advise(case, later.advisor, state, put_off=True)
     return Settlement(case.advice, tuple(case.trace), (), tuple(case.notes))
+
+
+#: What an advisor does that has looked at a close.
+_HEARD = frozenset({"asked", "spoke", "put off"})
 
 
 def _has(state: BookState, run: str) -> bool:

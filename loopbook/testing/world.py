@@ -18,7 +18,7 @@ from loopbook.events import RunSettled
 from loopbook.judges import Failure, Packet, answer_from
 from loopbook.kinds import Kind
 from loopbook.ledger import Ledger
-from loopbook.limits import Options
+from loopbook.limits import SUBAGENT_VARIABLES, Options
 from loopbook.loop import Books, Loop
 from loopbook.run import Call, ChildState, Observed
 from loopbook.settlement import Advice, CloseAnswer, Later, Traced
@@ -28,8 +28,6 @@ from loopbook.testing.scenario_verbs import Answers, Override, Settle
 
 #: When every scenario begins.
 START = datetime(2030, 1, 1, tzinfo=UTC)
-#: Variables that make a session a sub-agent's when one of them is set and not empty.
-SUBAGENT = ("PI_SUBAGENT_ID", "PI_SUBAGENT_CHILD")
 #: The store that is gone with its process.
 MEMORY = "memory:"
 
@@ -176,7 +174,7 @@ class World:
         observed = Observed(
             now=self.clock.now,
             children=dict(self.children),
-            subagent=any(self.head.env.get(name) for name in SUBAGENT),
+            subagent=any(self.head.env.get(name) for name in SUBAGENT_VARIABLES),
         )
         self.run = RunSettled(run=run, stop=verb.stop, calls=calls, calls_total=len(calls), observed=observed)
         return self.run

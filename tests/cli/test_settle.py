@@ -316,3 +316,31 @@ def test_a_session_that_adopts_a_loop_is_not_told_again(changed: Cli) -> None:
     assert changed.ok("loop", "adopt", "fix-1", "--session", "s2") == "s2 goes on with fix-1\n"
     assert changed.ok("loop", "settle", "r2", *SCRIPT, "--session", "s2") == ""
     assert changed.entries()[-1].session == "s2"
+
+
+# --- what a shell may say ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "1e10"])
+@pytest.mark.parametrize("what", [("settle", "r1"), ("close",)])
+def test_a_deadline_that_is_none_is_refused_in_one_line(
+    changed: Cli, what: tuple[str, ...], seconds: str
+) -> None:
+    refused = changed("loop", *what, *SCRIPT, "--timeout", seconds)
+    assert refused.code == USAGE
+    assert refused.err.count("\n") == 1
+    assert ("at most 600" in refused.err) == (seconds != "nan"), "which is told as no number at all"
+    assert changed.ok("loop", "settle", "r1", *SCRIPT) == STALE
+
+
+@pytest.mark.parametrize("name", ["PI_SUBAGENT_ID", "PI_SUBAGENT_CHILD"])
+def test_a_subagents_run_is_recorded_and_not_judged(
+    changed: Cli, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "x")
+    quiet = changed("loop", "settle", "r1", *SCRIPT, "--why")
+    assert (quiet.code, quiet.out) == (0, "")
+    assert "subagent" in quiet.err
+    assert changed("loop", "settle", "-", *SCRIPT, stdin='{"run": "r2"}').out == ""
+    monkeypatch.setenv(name, "")
+    assert changed.ok("loop", "settle", "r3", *SCRIPT) == STALE
