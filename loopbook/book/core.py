@@ -6,75 +6,34 @@ anything is stored. Nobody holds a lock while writing.
 
 *Appending is one attempt* at one version: admit, encode and fold each event in turn, then save all
 rows at once, with what they reserve and what the catalogue and other streams must say. The primary
-key refuses the save if any version of any row is taken, and the store if the row before is gone.
-Then it is seen why: the stream has grown (``Stale``, or another attempt) or was forgotten
-(``Stale``, ``NoSuchLoop``), a key was used before, or another stream has grown (another attempt).
+key refuses the save if any version of any row is taken, and the store if the rows that it was
+chained to are not there as they were. Then it is seen why: the stream has grown (``Stale``, or
+another attempt) or was forgotten (``NoSuchLoop``), a key was used before, or another stream has
+grown (another attempt).
 No read is needed where nobody else writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, cast
+from typing import cast
 
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
+from loopbook.book.asked import Asked, Patience, Tell, Tried, refuse, without
 from loopbook.book.attempt import Attempt, Ready, once, ready
 from loopbook.book.folding import Place, with_snapshot
 from loopbook.book.hygiene import Hygiene
-from loopbook.book.lineage import DEEPEST, lineage, used_before
+from loopbook.book.lineage import used_before
+from loopbook.book.parting import look_for_sum, no_such, parting
 from loopbook.book.reading import Reader
 from loopbook.book.streams import CATALOGUE, catalogued, reservation
-from loopbook.entry import Draft, Entry, damaged, sum_in, utc
-from loopbook.errors import CannotFork, DamagedEntry, InvalidEvent, NoSuchLoop, Refused, Stale
+from loopbook.entry import Draft, Entry, sum_in, utc
+from loopbook.errors import InvalidEvent, NoSuchLoop, Refused, Stale
 from loopbook.events import Event, Forked
 from loopbook.evidence.redaction import Redactor
-from loopbook.store import Row, Stand, swallowed
-
-#: How often a save is attempted again for no reason that can be seen.
-UNEXPLAINED = 8
-#: Told of a draft that could not be taken, so that the others may go on.
-Tell = Callable[[Draft, Refused | InvalidEvent], None]
-
-
-class _Asked(NamedTuple):
-    """What a caller wants saved. ``used`` are reservations found taken since the first attempt."""
-
-    stream: str
-    drafts: tuple[Ready, ...]
-    session: str
-    also: Sequence[tuple[str, Event]] = ()
-    after: int | None = None
-    tell: Tell | None = None
-    used: frozenset[str] = frozenset()
-
-
-class _Tried(NamedTuple):
-    """What an attempt came to: it, all rows to be saved, and the drafts that it could not take.
-
-    ``heads`` are the sums of other streams' newest rows, which the save goes on from.
-    """
-
-    attempt: Attempt
-    rows: Sequence[Row]
-    refused: Sequence[tuple[Draft, Refused | InvalidEvent]]
-    heads: Mapping[str, str] = {}
-
-
-class _Patience:
-    """Ends what is refused again and again while nothing changes that it was attempted on."""
-
-    def __init__(self, store: str) -> None:
-        self._store, self._unexplained = store, 0
-        self._known: tuple[object, ...] = ()
-
-    def goes_on(self, *known: object) -> None:
-        """Before an attempt on what is known now. Raises ``ForeignStore``."""
-        self._unexplained = self._unexplained + 1 if known == self._known else 0
-        self._known = known
-        if self._unexplained > UNEXPLAINED:
-            raise swallowed(self._store)
+from loopbook.store import Row
 
 
 class Book(Reader):
@@ -131,7 +90,7 @@ class Book(Reader):
         ``NoSuchLoop`` where nothing stands at that version any more: the loop was forgotten.
         """
         clean = self._hygiene.drafts(drafts)
-        return self._save(_Asked(stream, ready(clean, once(stream, clean)), session, also, after=after))
+        return self._save(Asked(stream, ready(clean, once(stream, clean)), session, also, after=after))
 
     def record(
         self,
@@ -151,7 +110,7 @@ class Book(Reader):
         names = once(stream, clean)
         # Many are asked about at once; one is simply tried.
         taken = self._taken(stream, names) if len(names) > 1 else ()
-        return self._save(_Asked(stream, ready(clean, names, taken), session, also, tell=tell))
+        return self._save(Asked(stream, ready(clean, names, taken), session, also, tell=tell))
 
     def fork(
         self,
@@ -168,11 +127,11 @@ class Book(Reader):
         was used there once is used here. A version that stands in a parent of ``parent`` is forked
         from there. Raises ``CannotFork``, and ``Stale`` where ``stream`` is there already.
         """
-        patience = _Patience(self.url)
+        patience = Patience(self.url)
         while True:
-            place = self._parting(parent, version)
+            place = parting(self, parent, version)
             forked = Draft(Forked(from_=place.forebears[0].stream, version=version))
-            tried = self._attempt(_Asked(stream, ready((forked,), ("",)), session, also), place)
+            tried = self._attempt(Asked(stream, ready((forked,), ("",)), session, also), place)
             for _, refusal in tried.refused:
                 raise refusal
             patience.goes_on(place[:2], tried.heads)
@@ -182,49 +141,13 @@ class Book(Reader):
             if self.head(stream)[0]:
                 raise Stale(stream, 0)
 
-    def _parting(self, parent: str, version: int) -> Place:
-        """Where a fork goes on: a version of its parent, which may be forgotten or scrubbed meanwhile."""
-        while True:
-            head = self.head(parent)
-            if not head[0]:
-                raise self._no_such(parent)
-            if not 1 <= version <= head[0]:
-                raise CannotFork(
-                    f"{parent} has the entries 1 to {head[0]}, and no {version}; nothing was written;"
-                    " name one of them"
-                )
-            try:
-                place = self._place_in(parent, version)
-            except DamagedEntry:
-                if self.head(parent) == head:
-                    raise
-            else:
-                if place.version == version:
-                    return place
-
-    def _place_in(self, parent: str, version: int) -> Place:
-        """A version of a stream, standing on the stream in which that entry is; (0, ...) for none."""
-        segments = lineage(self._store().rows, parent, version)
-        if not segments:
-            return Place()
-        source = segments[-1].stream
-        place = self.place_at(source, version)
-        if len(place.forebears) >= DEEPEST:
-            raise CannotFork(
-                f"{parent} is the {DEEPEST}th fork in a row; nothing was written; fork one before it"
-            )
-        return place._replace(forebears=(Stand(source, version, place.sum), *place.forebears))
-
-    def _no_such(self, stream: str) -> NoSuchLoop:
-        return NoSuchLoop(f"no {stream} in {self.url}; nothing was written; see: loopbook loop list")
-
-    def _save(self, asked: _Asked) -> tuple[Entry, ...]:
+    def _save(self, asked: Asked) -> tuple[Entry, ...]:
         """Attempt until the outcome is sure: each turn either ends or knows more than the one before.
 
         A turn that does not is taken a few times: what it stood on may have come back meanwhile.
         """
         place = self._start(asked)
-        patience = _Patience(self.url)
+        patience = Patience(self.url)
         while True:
             attempt, rows, refused, heads = tried = self._attempt(asked, place)
             patience.goes_on(asked, place, heads)
@@ -233,10 +156,10 @@ class Book(Reader):
                 newer = self._newer(asked, place)
                 unseen = self._unseen(asked)
                 if newer is place and len(unseen) == len(asked.drafts):
-                    return _refuse(asked, tried)
+                    return refuse(asked, tried)
                 asked, place = asked._replace(drafts=unseen), newer
             elif used := used_before(self._records.rows, place.forebears, asked.stream, attempt.keys):
-                asked = _without(asked, used)
+                asked = without(asked, used)
             elif not rows or self._insert(rows):
                 if rows:
                     self._keep(asked.stream, attempt.place())
@@ -246,7 +169,7 @@ class Book(Reader):
             else:
                 asked, place = self._after_conflict(asked, attempt, place)
 
-    def _start(self, asked: _Asked) -> Place:
+    def _start(self, asked: Asked) -> Place:
         self._store()
         if any(other == asked.stream for other, _ in asked.also):
             raise InvalidEvent(f"what is to be told to other streams names {asked.stream} itself")
@@ -254,12 +177,12 @@ class Book(Reader):
         if known is None or (asked.after is not None and known.version != asked.after):
             known = self.place(asked.stream)
         if asked.after and not known.version:
-            raise self._no_such(asked.stream)
+            raise no_such(self, asked.stream)
         if asked.after is not None and known.version != asked.after:
             raise Stale(asked.stream, asked.after)
         return known
 
-    def _newer(self, asked: _Asked, place: Place) -> Place:
+    def _newer(self, asked: Asked, place: Place) -> Place:
         newer = self.place(asked.stream)
         if newer[:2] == place[:2]:
             return place
@@ -271,18 +194,18 @@ class Book(Reader):
             raise Stale(asked.stream, asked.after)
         return newer
 
-    def _after_conflict(self, asked: _Asked, attempt: Attempt, place: Place) -> tuple[_Asked, Place]:
+    def _after_conflict(self, asked: Asked, attempt: Attempt, place: Place) -> tuple[Asked, Place]:
         """Why the store refused a save, and what to attempt next."""
         newer = self._newer(asked, place)
-        without = _without(asked, self._store().rows.taken(attempt.keys))
-        if newer is place and len(without.drafts) == len(asked.drafts):
+        left = without(asked, self._store().rows.taken(attempt.keys))
+        if newer is place and len(left.drafts) == len(asked.drafts):
             # Nothing new in the stream: an id was used by what the state need not remember any more,
             # or only another stream (the catalogue) has grown, and the next attempt reads its head.
-            return without, newer
-        return asked._replace(drafts=without.drafts), newer
+            return left, newer
+        return asked._replace(drafts=left.drafts), newer
 
-    def _attempt(self, asked: _Asked, place: Place) -> _Tried:
-        _look_for_sum(place, asked.stream)
+    def _attempt(self, asked: Asked, place: Place) -> Tried:
+        look_for_sum(place, asked.stream)
         now, session = self._clock(), self._hygiene.text(asked.session)
         attempt = Attempt(asked.stream, place, session, now, asked.used)
         others, refused = (
@@ -298,14 +221,14 @@ class Book(Reader):
                 refused.append((one.draft, refusal))
                 if asked.tell:
                     continue
-                return _Tried(attempt, (), refused)
+                return Tried(attempt, (), refused)
             if (said := catalogued(asked.stream, entry.event, attempt.state)) is not None:
                 others.append((CATALOGUE, Draft(said, at=entry.at, session=entry.session)))
         if not attempt.entries:
-            return _Tried(attempt, attempt.rows, refused)
+            return Tried(attempt, attempt.rows, refused)
         begun = {stream: self._head(stream) for stream, _ in others}
         attempt.rows += self._others(others, {**begun}, session, now)
-        return _Tried(
+        return Tried(
             attempt, attempt.rows, refused, {stream: digest for stream, (_, digest) in begun.items()}
         )
 
@@ -329,7 +252,7 @@ class Book(Reader):
 
     def _head(self, stream: str) -> tuple[int, str]:
         version, digest = self.head(stream)
-        _look_for_sum(Place(version, digest), stream)
+        look_for_sum(Place(version, digest), stream)
         return version, digest
 
     def _insert(self, rows: Sequence[Row]) -> bool:
@@ -340,8 +263,8 @@ class Book(Reader):
             return False
         return True
 
-    def _unseen(self, asked: _Asked) -> tuple[Ready, ...]:
-        return _without(asked, self._taken(asked.stream, {one.once for one in asked.drafts})).drafts
+    def _unseen(self, asked: Asked) -> tuple[Ready, ...]:
+        return without(asked, self._taken(asked.stream, {one.once for one in asked.drafts})).drafts
 
     def _taken(self, stream: str, names: Collection[str]) -> set[str]:
         """Which of these reservations of a stream are there, its own and those from before its fork."""
@@ -351,26 +274,3 @@ class Book(Reader):
         place = self._known(stream) or self.place(stream)
         rows = self._store().rows
         return rows.taken(names) | used_before(rows, place.forebears, stream, names)
-
-
-def _without(asked: _Asked, taken: Set[str]) -> _Asked:
-    """What is left to save once these keys are known to be taken."""
-    unseen = tuple(one for one in asked.drafts if one.once not in taken)
-    return asked._replace(drafts=unseen, used=asked.used | taken)
-
-
-def _refuse(asked: _Asked, tried: _Tried) -> tuple[Entry, ...]:
-    """What becomes of a save of which nothing can be taken."""
-    for draft, refusal in tried.refused:
-        if asked.tell is None:
-            raise refusal
-        asked.tell(draft, refusal)
-    return ()
-
-
-def _look_for_sum(place: Place, stream: str) -> None:
-    """Refuse to go on from a row that shows no ``sum``: whatever followed would be chained to nothing."""
-    if place.version and not place.sum:
-        parent = place.forebears[0] if place.forebears else None
-        where = parent.stream if parent and parent.version == place.version else stream
-        raise damaged(where, place.version, "it does not end with its sum")

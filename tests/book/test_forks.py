@@ -216,7 +216,7 @@ def test_a_fork_is_begun_by_forking_alone(book: Book) -> None:
 
 
 def test_only_so_many_forks_stand_in_a_row(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopbook.book.core.DEEPEST", 3)
+    monkeypatch.setattr("loopbook.book.parting.DEEPEST", 3)
     monkeypatch.setattr("loopbook.book.lineage.DEEPEST", 3)
     written(book)
     for n in range(3):
