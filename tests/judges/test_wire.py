@@ -211,3 +211,11 @@ def test_fitting_takes_time_in_proportion() -> None:
         return {f"k{i}": ["word " * 20] * 10 for i in range(size // 1_000)}
 
     assert_linear(state, lambda one: fitted(one, STATE_BYTES), 1_000_000)
+
+
+def test_a_state_of_many_fields_is_fitted_in_time_that_grows_with_them_alone() -> None:
+    assert_linear(
+        lambda size: {f"field-{size}-{n}": "word " * 6 for n in range(size)},
+        lambda state: fitted(state, 20_000),
+        6_000,
+    )

@@ -64,21 +64,19 @@ def fitted(state: Mapping[str, JsonValue], room: int) -> dict[str, JsonValue] | 
     kept = dict(state)
     whole = {key: len(written({key: value})) for key, value in kept.items()}
     sizes = dict(whole)
+    # Of all, from its fields as mappings of their own. Kept up with: adding up each time is quadratic.
+    total = sum(sizes.values()) - max(len(sizes) - 1, 0)
     for cut in (*CUTS, None):
         for place, key in reversed([*enumerate(kept)]):
-            if _size(sizes) <= room:
+            if total <= room:
                 return kept
             if cut is not None:
                 kept[key] = _cut(state[key], *cut)
             elif place:
                 kept[key] = f"{_MARK[:-1]}: {whole[key]} bytes]"
-            sizes[key] = len(written({key: kept[key]}))
+            size = len(written({key: kept[key]}))
+            total, sizes[key] = total + size - sizes[key], size
     return _headed(kept, room)
-
-
-def _size(sizes: Mapping[str, int]) -> int:
-    """Of the whole, from the sizes of its fields as mappings of their own."""
-    return sum(sizes.values()) - max(len(sizes) - 1, 0)
 
 
 def _headed(state: dict[str, JsonValue], room: int) -> dict[str, JsonValue] | None:
