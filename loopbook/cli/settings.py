@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loopbook.cli.options import AsJson, Store, example
 from loopbook.cli.output import say_json, say_rows
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 app = typer.Typer(help="Settings, and who decided them.")
 
@@ -23,26 +27,30 @@ def show(
 ) -> None:
     """Show every setting with its value and where it comes from, then the files that were looked for."""
     from loopbook.evidence.redaction import Redactor
+    from loopbook.judges.system_one.address import shown
     from loopbook.settings import SETTINGS, UNLIMITED, load_settings, settings_files
     from loopbook.store import without_password
 
-    folder = project or Path.cwd()
+    folder, redactor = project or Path.cwd(), Redactor.of_variables(os.environ)
     settings = load_settings(folder, arguments={"store": store})
     files = settings_files(folder)
-    values: dict[str, object] = {name: getattr(settings, name) for name in SETTINGS} | {
+    told: dict[str, JsonValue] = {name: getattr(settings, name) for name in SETTINGS} | {
+        "waiting_tools": list(settings.waiting_tools),
+        "subagent_tools": dict(settings.subagent_tools),
         "store": without_password(settings.store),
         "kinds_dir": None if settings.kinds_dir is None else str(settings.kinds_dir),
-        "judge_url": Redactor().text(settings.judge_url),
+        "judge_url": shown(settings.judge_url),
         "max_continuations": UNLIMITED if settings.max_continuations is None else settings.max_continuations,
         "checks": [
             {"folder": str(check.folder), "command": check.command, "scope": check.scope}
             for check in settings.checks
         ],
     }
+    values = {name: redactor.value(value) for name, value in told.items()}
     if as_json:
         said = {name: {"value": values[name], "from": settings.origins[name]} for name in SETTINGS}
-        told = [{"whose": whose, "path": str(path), "there": there} for whose, path, there in files]
-        say_json({"settings": said, "files": told})
+        looked = [{"whose": whose, "path": str(path), "there": there} for whose, path, there in files]
+        say_json({"settings": said, "files": looked})
         return
     rows = [
         (name, _shown(values[name]), settings.origins[name], row.meaning) for name, row in SETTINGS.items()

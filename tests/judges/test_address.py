@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loopbook.errors import UnknownDialect
 from loopbook.judges import Failure
 from loopbook.judges.system_one import DIALECTS, Dialect, SystemOne
-from loopbook.judges.system_one.address import Refused, checked, is_loopback, origin_of
+from loopbook.judges.system_one.address import Refused, checked, is_loopback, origin_of, shown
 from loopbook.judges.system_one.client import Ready
 from loopbook.judges.system_one.dialects import BY_NAME, dialect_of
 from tests.judges.conftest import PACKET
@@ -23,6 +23,7 @@ from tests.judges.conftest import PACKET
     [
         "http://judge.example", "http://10.0.0.7:8080", "http://0.0.0.0", "http://127.1", "http://2130706433",
         "http://localhost.example", "http://127.0.0.1.example", "http://[::ffff:10.0.0.1]", "HTTP://judge.example",
+        "http://judge.localhost", "http://localhost.", "http://[::127.0.0.1]",
     ],
 )  # fmt: skip
 def test_plain_http_goes_to_this_machine_alone_unless_it_is_allowed(url: str) -> None:
@@ -33,7 +34,15 @@ def test_plain_http_goes_to_this_machine_alone_unless_it_is_allowed(url: str) ->
 
 @pytest.mark.parametrize(
     "url",
-    ["http://localhost:11434", "http://127.0.0.1", "http://127.8.0.1:80", "http://[::1]:8080", "https://a.b"],
+    [
+        "http://localhost:11434",
+        "http://127.0.0.1",
+        "http://127.8.0.1:80",
+        "http://[::1]:8080",
+        "https://a.b",
+        "http://[::ffff:127.0.0.1]:80",
+        "http://LOCALHOST",
+    ],
 )
 def test_this_machine_and_tls_are_fine(url: str) -> None:
     assert checked(f"{url}/") == url
@@ -56,6 +65,24 @@ def test_what_is_no_plain_address_is_refused_and_never_asked(url: str) -> None:
     assert isinstance(outcome, Failure)
     assert outcome.kind == "refused-url"
     assert "pw@" not in repr(outcome)
+
+
+@pytest.mark.parametrize(
+    ("url", "as_shown"),
+    [
+        ("https://judge.example/v1/@cf", "https://judge.example/v1/@cf"),
+        ("https://judge.example/v1?key=hunter2", "https://judge.example/v1?***"),
+        ("https://judge.example/v1#hunter2", "https://judge.example/v1#***"),
+        ("https://ann:hunter2@judge.example", "https://***@judge.example"),
+        ("https://ann:hunter2@judge.example/?a=1", "https://***@judge.example/?***"),
+        ("https://ann:hunter2?hunter2#@hunter2@judge.example", "https://***"),
+        ("https://judge.example?key=me@hunter2", "https://***"),
+        ("ann:hunter2@judge.example", "***@judge.example"),
+    ],
+)
+def test_of_an_address_that_is_refused_no_user_and_no_query_is_shown(url: str, as_shown: str) -> None:
+    assert shown(url) == as_shown
+    assert "hunter2" not in repr(SystemOne(url))
 
 
 @given(st.text(max_size=30) | st.text(max_size=20).map(lambda some: f"https://{some}"))
@@ -140,8 +167,9 @@ def test_a_models_name_cannot_leave_its_place_in_a_path() -> None:
 
 
 def test_an_unknown_dialect_is_a_mistake_that_names_those_there_are() -> None:
-    with pytest.raises(UnknownDialect, match=r"no dialect 'olama'.*ollama"):
-        SystemOne(dialect="olama")
+    with pytest.raises(UnknownDialect, match=r"dialect is none that there is.*ollama") as told:
+        SystemOne(dialect="olama-hunter2")
+    assert "hunter2" not in str(told.value), "it may be anything that was put in the wrong place"
 
 
 @pytest.mark.parametrize("row", [row for row in DIALECTS if row.keyed], ids=lambda row: row.name)

@@ -2,12 +2,14 @@
 
 Theory. Over TLS anybody may be asked whom the user names; in clear only this machine itself, unless
 the user says so. What stands in a URL besides scheme, host, port and path is refused: a password
-there would be shown wherever the URL is.
+there would be sent, and kept, wherever the URL is. A name below ``localhost`` is no machine's own: not
+every resolver takes it for this one.
 """
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+import re
+from ipaddress import IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 
@@ -41,17 +43,42 @@ def origin_of(base_url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: by number, or a name that no server can give away.
+    """Whether a host is this machine: by number, or the one name that is.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "localhost.example", "127.1")]
     [True, True, True, False, False]
     """
-    if host == "localhost" or host.endswith(".localhost"):
+    if host == "localhost":
         return True
     try:
-        return ip_address(host).is_loopback
+        number = ip_address(host)
     except ValueError:
         return False
+    mapped = number.ipv4_mapped if isinstance(number, IPv6Address) else None
+    return (mapped or number).is_loopback
+
+
+def shown(base_url: str) -> str:
+    """The URL as it may be shown: where it is refused, without user, password, query and fragment.
+
+    >>> shown("https://ann:pw@judge.example/v1?key=1"), shown("https://judge.example/v1")
+    ('https://***@judge.example/v1?***', 'https://judge.example/v1')
+    """
+    try:
+        _split(base_url)
+    except Refused:
+        return _bare(base_url)
+    return base_url
+
+
+def _bare(url: str) -> str:
+    """By its marks alone; nothing of it where a password may hold them."""
+    scheme, mark, rest = url.rpartition("://") if url.count("://") == 1 else ("", "", url)
+    user, at, rest = rest.rpartition("@")
+    if "?" in user or "#" in user:
+        return f"{scheme}{mark}***"
+    place, *more = re.split("([?#])", rest, maxsplit=1)
+    return f"{scheme}{mark}{'***@' if at else ''}{place}{f'{more[0]}***' if more else ''}"
 
 
 def _split(base_url: str) -> SplitResult:

@@ -14,7 +14,7 @@ from loopbook.advisors.asking import FAILURES, Answer, Failure, Packet
 from loopbook.errors import InvalidKey, KeyFileRefused
 from loopbook.evidence.redaction import Redactor
 from loopbook.judges.system_one import wire
-from loopbook.judges.system_one.address import Refused, checked, origin_of
+from loopbook.judges.system_one.address import Refused, checked, origin_of, shown
 from loopbook.judges.system_one.dialects import Dialect, dialect_of
 from loopbook.judges.system_one.key import Key, find_key
 from loopbook.judges.system_one.lines import Line, LineId, line_of
@@ -130,9 +130,9 @@ class SystemOne:
         return f"<SystemOne {self}>"
 
     def __str__(self) -> str:
-        """Who is asked, for a person; a password in the address is not shown."""
-        where = self._redactor.text(self.base_url)
-        return f"{where} ({self.dialect.name}){f' {self.model}' if self.model else ''}"
+        """Who is asked, for a person; no secret of the variables is shown, nor a password in the address."""
+        asked = f"{shown(self.base_url)} ({self.dialect.name}){f' {self.model}' if self.model else ''}"
+        return self._redactor.text(asked)
 
     def can_ask(self) -> bool:
         """Whether there is what it takes. A key that is there and cannot be used counts: it is told then."""

@@ -97,7 +97,7 @@ def dialect_of(base_url: str, name: str | None = None) -> Dialect:
     if name is not None:
         if name not in BY_NAME:
             raise UnknownDialect(
-                f"there is no dialect {name!r}; nothing was asked; there are: {', '.join(BY_NAME)}"
+                f"the dialect is none that there is; nothing was asked; there are: {', '.join(BY_NAME)}"
             )
         return BY_NAME[name]
     place = _place(base_url)
