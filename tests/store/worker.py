@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import IO, cast
 
 from pydantic import TypeAdapter
@@ -30,7 +31,9 @@ from loopbook.loop import Books, Loop
 from loopbook.projections import BookState
 from loopbook.store import parse_url
 from loopbook.upkeep.forget import forget
+from loopbook.upkeep.importing import import_lines
 from loopbook.upkeep.scrub import Asked, scrub
+from loopbook.upkeep.transfer import books_of, write
 from tests.conftest import ROOT
 
 STATE = TypeAdapter(BookState)
@@ -101,7 +104,7 @@ class Worker:
         return forks
 
     def churn(self, loop: str, n: int) -> int:
-        """Begin a loop, scrub it, forget it with its forks; how often others let it be done."""
+        """Begin a loop, scrub it, forget it, bring it back; how often others let it be done."""
         done = 0
         for i in range(n):
             with suppress(AlreadyUsed):
@@ -110,7 +113,11 @@ class Worker:
                 book = self.books.loop(loop)
                 book.record(Task(text=f"{i} secret-{i}"), Task(text="more"))
                 scrub(self.books.book, Asked(book.stream, text=f"secret-{i}"), datetime.now(UTC))
+                file = BytesIO()
+                write(books_of(self.books.book, [book.stream]), file)
                 forget(self.books.book, loop, now=datetime.now(UTC), with_forks=True)
+                if i % 2:
+                    import_lines(self.books.book, BytesIO(file.getvalue()))
                 done += 1
         return done
 
