@@ -204,7 +204,9 @@ async def _said(judge: Judge, packet: Packet, left: float) -> Answer | Failure:
     """What a judge says; a judge is anybody's code, and may not end a settle."""
     try:
         got: object = await judge.ask(packet, left)
-    except (Exception, SystemExit) as wrong:  # noqa: BLE001 - whatever it raises is a failure
+    except (anyio.get_cancelled_exc_class(), GeneratorExit):  # whoever waits has ended it
+        raise
+    except BaseException as wrong:  # noqa: BLE001 - whatever it raises is a failure
         return Failure("error", type(wrong).__name__)
     return got if isinstance(got, Answer | Failure) else Failure("garbage", type(got).__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from loopbook.advisors.asking import Answer, Failure, Noul, Packet
+from loopbook.advisors.asking import Answer, Failure, Likely, Noul, Packet
 from loopbook.advisors.shape import (
     AskPacket,
     DecideNow,
@@ -16,7 +16,7 @@ from loopbook.advisors.shape import (
     Scene,
     Silence,
 )
-from loopbook.projections import BookState
+from loopbook.projections import BookState, position
 
 
 class Plain:
@@ -58,3 +58,25 @@ class Plain:
         gate, key = policy.settings.get("gate", self.kind), policy.settings.get("key", self.key)
         turn = policy.settings.get("takes_turn", self.takes_turn)
         return type(self)(self.name, str(gate), key=str(key), takes_turn=bool(turn))
+
+
+class Closer(Plain):
+    """One that is asked about a close alone, and objects where it is not likely to be fine."""
+
+    def __init__(self, name: str = "closer", gate: str = "ask", *, key: str = "k", takes_turn: bool = True):
+        super().__init__(name, gate, key=key, takes_turn=takes_turn)
+
+    def packet(self, state: BookState) -> Packet:
+        asked = {"ok": Noul("Is it?", "yes", "no")}
+        return Packet({"claim": state.life.claim}, asked, None, "close")
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        return super().gate(state, scene) if state.life.declared else PassOver("nothing-new")
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        if not isinstance(answer, Answer):
+            return super().decide(state, packet, answer)
+        ok = answer.values.get("ok")
+        if isinstance(ok, Likely) and ok.noul < 0.5:
+            return Decision(Say("not fine", "n", state.life.declared, concerns=("not-fine",), sort="close"))
+        return Decision(Silence("agrees", sort="close", closes=not position(state).missing))

@@ -183,6 +183,18 @@ async def _cancelled() -> object:
     raise CancelledError
 
 
+async def _interrupts() -> object:
+    raise KeyboardInterrupt
+
+
+class _Odd(BaseException):
+    pass
+
+
+async def _oddly() -> object:
+    raise _Odd
+
+
 async def _exits() -> object:
     raise SystemExit
 
@@ -197,6 +209,8 @@ async def _exits() -> object:
         (_raise, "error"),
         (_cancelled, "error"),
         (_exits, "error"),
+        (_interrupts, "error"),
+        (_oddly, "error"),
         (_garbage, "garbage"),
         (_not_a_number, "garbage"),
         (_of_nothing, "garbage"),
@@ -289,6 +303,16 @@ def test_while_a_judge_thinks_the_event_loop_goes_on() -> None:
 
     anyio.run(both)
     assert len(ticks) == 5
+
+
+def test_a_run_of_long_ago_is_not_decided_again() -> None:
+    loop = changed()
+    for n in range(40):
+        loop.settle_blocking(RunSettled(run=f"r{n}"), judge=Scripted([CONTENT]))
+    before = loop.version
+    came = loop.settlement_blocking(RunSettled(run="r0"), judge=Scripted([CONTENT]))
+    assert [(one.advisor, one.did) for one in came.trace] == [("second-thought", "done before")]
+    assert (came.advice, loop.version) == (None, before)
 
 
 def test_a_host_answers_what_is_asked_itself() -> None:

@@ -14,6 +14,7 @@ from loopbook import events as e
 from loopbook.advisors.asking import Failure, answer_from
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import (
+    Advisor,
     AskPacket,
     Decision,
     Gate,
@@ -25,7 +26,7 @@ from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
 from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Written, deliver, settle
 from tests.flows import CONTENT, NOON, Table, reasons
-from tests.plain import Plain
+from tests.plain import Closer, Plain
 
 
 def _first(table: Table) -> None:
@@ -422,6 +423,17 @@ def test_a_child_past_its_grace_is_told_lost_once() -> None:
     assert [lost.child for lost in table.of(e.ChildLost) if isinstance(lost, e.ChildLost)] == ["c1"]
 
 
+def test_what_was_put_off_has_no_turn_once_another_has_spoken_for_the_run() -> None:
+    table = Table()
+    table.change()
+    late = Plain("late", "later")
+    came = table.settle(advisors=(late, SecondThought()))
+    assert came.advice
+    (later,) = came.later
+    assert reasons(table.drive(deliver(table.state, later), {"ok": 0.9})) == ["turn-taken"]
+    assert len(table.of(e.Noticed)) == 1
+
+
 # --- closes ------------------------------------------------------------------------------------------------
 
 
@@ -491,6 +503,72 @@ def test_with_a_judge_and_nobody_who_asks_it_what_is_missing_decides() -> None:
     table.check()
     assert table.close(advisors=()).closed
     assert table.state.life.outcome == "unjudged"
+
+
+FINE: dict[str, object] = {**CONTENT, "ok": 0.9}
+ORDERS = pytest.mark.parametrize("first", [True, False])
+
+
+def _both(other: Advisor, *, first: bool) -> tuple[Advisor, ...]:
+    return (SecondThought(), other) if first else (other, SecondThought())
+
+
+@ORDERS
+def test_nobody_closes_a_loop_over_what_another_has_against_it(first: bool) -> None:
+    table = finished()
+    answer = table.close({**CONTENT, "ok": 0.1}, advisors=_both(Closer(), first=first))
+    assert (answer.closed, answer.concerns) == (False, ("not-fine",))
+    judged = {one.advisor for one in table.of(e.Judged) if isinstance(one, e.Judged)}
+    assert judged == {"closer", "second-thought"}
+    assert table.close(FINE, advisors=_both(Closer(), first=first)).closed
+
+
+@ORDERS
+def test_everybodys_concerns_are_in_the_answer_to_a_close(first: bool) -> None:
+    table = finished()
+    answer = table.close({**CONTENT, "done": 0.1, "ok": 0.1}, advisors=_both(Closer(), first=first))
+    assert sorted(answer.concerns) == ["not-done", "not-fine"]
+    assert "not fine" in answer.text
+    assert len(answer.text.splitlines()) == 2
+
+
+@ORDERS
+@pytest.mark.parametrize("quiet", ["quiet", "ask"])
+def test_a_loop_is_closed_once_when_all_agree_or_have_nothing_to_say(first: bool, quiet: str) -> None:
+    table = finished()
+    answer = table.close(FINE, advisors=_both(Closer(gate=quiet), first=first))
+    assert answer.closed
+    assert types(table).count("loop_closed") == 1
+    assert types(table)[-1] == "loop_closed"
+
+
+@ORDERS
+def test_one_whose_answer_was_lost_has_not_agreed(first: bool) -> None:
+    table = finished()
+    table.answers = [Failure("timeout")]
+    assert not table.close(FINE, advisors=_both(Closer(), first=first)).closed
+
+
+@ORDERS
+def test_a_pending_close_that_a_settle_judges_needs_everybody_too(first: bool) -> None:
+    table = finished()
+    table.add(e.CloseDeclared(claim="done"))
+    table.settle("r1", {**CONTENT, "ok": 0.1}, advisors=_both(Closer(), first=first))
+    assert table.state.life.outcome is None
+    table.add(e.CloseDeclared(claim="done"))
+    table.settle("r2", FINE, advisors=_both(Closer(), first=first))
+    assert table.state.life.outcome == "met"
+
+
+@ORDERS
+@pytest.mark.parametrize(("ok", "closed"), [(0.9, True), (0.1, False)])
+def test_a_close_waits_for_whom_it_was_put_off(first: bool, ok: float, closed: bool) -> None:
+    table = finished()
+    answer = table.close(FINE, advisors=_both(Closer(gate="later"), first=first))
+    assert not answer.closed
+    (later,) = answer.later
+    table.drive(deliver(table.state, later), {"ok": ok})
+    assert (table.state.life.outcome == "met") == closed
 
 
 # --- under any interleaving --------------------------------------------------------------------------------

@@ -251,6 +251,7 @@ def close(
         outcome = found.state.life.outcome
     if as_json:
         told = {**answer._asdict(), "advice": answer.advice and answer.advice._asdict()}
+        del told["later"]
         told["trace"] = [one._asdict() for one in answer.trace]
         say_json({"close": {**told, "closed": outcome is not None, "outcome": outcome}})
     else:

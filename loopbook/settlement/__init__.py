@@ -33,6 +33,7 @@ from loopbook.settlement.steps import (
     Advice,
     Append,
     Ask,
+    Close,
     CloseAnswer,
     Flow,
     Heard,
@@ -68,11 +69,15 @@ def settle(
     if not isinstance(event, RunSettled):
         raise TypeError(f"a settled run is needed, not {event.type}; nothing was written; give a RunSettled")
     state = yield from record(state, lambda now: () if _has(now, event.run) else (run,))
-    case = Case(Scene((yield from _kept(state, event)), judge), max_continuations, advisors)
+    if not _has(state, event.run):  # the book has it from so long ago that the state does not
+        return Settlement(trace=tuple(Traced(advisor.name, "done before") for advisor in advisors))
+    scene = Scene((yield from _kept(state, event)), judge)
+    case = Case(scene, max_continuations, advisors, _pending(state))
     state = yield from record(state, _lost)
     for advisor in advisors:
         state = yield from advise(case, advisor, state)
-    return Settlement(case.advice, tuple(case.trace), tuple(case.later), tuple(case.notes))
+    yield from _met(case, state)
+    return Settlement(case.advice, tuple(case.trace), _later(case), tuple(case.notes))
 
 
 def close(
@@ -80,18 +85,22 @@ def close(
 ) -> Flow[CloseAnswer]:
     """A close is declared: record it, have it judged inside its run, and answer whether it is one.
 
+    Whoever asks about it is heard, and it closes when all of them agree; there is no turn to take.
     With no judge to ask, or no advisor that asks or says anything, the loop closes when nothing is missing.
     """
-    case = Case(Scene(None, judge), None)
     taken = False
     while not taken:
         state, taken = yield from append((Draft(CloseDeclared(claim=claim)),), state)
+    case = Case(Scene(None, judge), None, advisors, _pending(state))
     for advisor in advisors:
         state = yield from advise(case, advisor, state)
     if not case.standing and not any(one.did in _HEARD for one in case.trace):
         state = yield from record(state, _unjudged)
+    state = yield from _met(case, state)
     closed, missing = state.life.outcome is not None, position(state).missing
-    return CloseAnswer(closed, case.concerns, missing, case.standing, case.advice, tuple(case.trace))
+    return CloseAnswer(
+        closed, case.concerns, missing, case.standing, case.advice, tuple(case.trace), _later(case)
+    )
 
 
 def deliver(
@@ -101,12 +110,33 @@ def deliver(
 
     What only observes leaves a judgment and says nothing.
     """
-    case = Case(later.scene, max_continuations)
+    case = Case(later.scene, max_continuations, later.advisors, later.close)
     if later.observe is not None:
         yield from observe(case, later.advisor, later.observe)
     else:
         yield from advise(case, later.advisor, state, put_off=True)
     return Settlement(case.advice, tuple(case.trace), (), tuple(case.notes))
+
+
+def _pending(state: BookState) -> Close | None:
+    """The close that is to be judged."""
+    life = state.life
+    return Close(life.claim or "", life.declared) if life.declared and life.outcome is None else None
+
+
+def _met(case: Case, state: BookState) -> Flow[BookState]:
+    """The end of a loop whose close somebody agreed to, and nobody is against, where the last one asked
+    had nothing to say of it. Not where the book has grown since."""
+    agreed = case.agreed and not case.against and not case.later and state.life.outcome is None
+    if agreed and not position(state).missing:
+        state, _ = yield from append((Draft(LoopClosed(outcome="met")),), state)
+    return state
+
+
+def _later(case: Case) -> tuple[Later, ...]:
+    """What was put off; one that alone has yet to be heard about a close may close the loop."""
+    held = case.against or sum(one.observe is None for one in case.later) > 1
+    return tuple(one._replace(close=one.close and one.close._replace(against=held)) for one in case.later)
 
 
 #: What an advisor does that has looked at a close.

@@ -15,7 +15,7 @@ from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Scene
 from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.settlement.case import Asked, Case, plan_of
-from loopbook.settlement.steps import ASKS, Advice
+from loopbook.settlement.steps import ASKS, Advice, Close
 from loopbook.settlement.turns import look, observed
 
 
@@ -23,6 +23,7 @@ class Then(NamedTuple):
     """What there was beside the state: the scene, what came from outside, and the answer.
 
     ``unit`` is whom it was decided about; ``taken``: another advisor had spoken for the run.
+    ``close`` is the last one declared.
     """
 
     scene: Scene
@@ -30,12 +31,16 @@ class Then(NamedTuple):
     answer: Answer | Failure | None = None
     unit: str | None = None
     taken: bool = False
+    close: Close | None = None
 
 
 def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] | Packet:
     """What is written on ``state``: nothing where nothing was open to decide, the packet where the judge
     would be asked (again) instead."""
-    case = Case(then.scene, then.basis.max_continuations)
+    lent = then.close is not None and then.close.declared == then.basis.declared
+    case = Case(then.scene, then.basis.max_continuations, close=then.close if lent else None)
+    case.others = not then.basis.alone
+    state = case.at_close(advisor, state)
     case.idle = then.basis.idle
     if then.taken:
         case.advice = Advice("", continues=False, advisor="", seq=0)

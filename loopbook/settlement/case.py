@@ -21,14 +21,26 @@ from loopbook.events import LoopClosed
 from loopbook.projections import BookState, units
 from loopbook.projections.state import FOLD_VERSION
 from loopbook.projections.state import Heard as Before
-from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Later, Traced
+from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Close, Later, Traced
 
 
 class Case:
     """One settle or close under way: the scene, and what has come of it so far."""
 
-    def __init__(self, scene: Scene, max_continuations: int | None, advisors: Sequence[Advisor] = ()) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        max_continuations: int | None,
+        advisors: Sequence[Advisor] = (),
+        close: Close | None = None,
+    ) -> None:
         self.scene = scene
+        self.advisors = tuple(advisors)
+        self.close = close
+        self.lent = 0
+        self.others = False
+        self.agreed = False
+        self.against = close is not None and close.against
         self.turns = tuple(advisor for advisor in advisors if advisor.takes_turn)
         self.run = scene.run.run if scene.run else None
         self.max_continuations = max_continuations
@@ -39,6 +51,29 @@ class Case:
         self.standing = ""
         self.trace: list[Traced] = []
         self.later: list[Later] = []
+
+    def at_close(self, advisor: Advisor, state: BookState) -> BookState:
+        """The state as this advisor sees it: with the close still declared that only others have judged."""
+        close, self.lent = self.close, 0
+        if close is None or state.life.declared or state.life.outcome is not None:
+            return state
+        if state.loop.heard.get(advisor.name, Before()).judged > close.declared:
+            return state
+        self.lent = close.declared
+        return state._replace(life=state.life._replace(claim=close.claim, declared=close.declared))
+
+    def turn_of(self, advisor: Advisor, *, put_off: bool = False) -> None:
+        """It is this one's turn: whether the loop may be closed with its consent."""
+        last = put_off or not self.advisors or advisor is self.advisors[-1]
+        self.others = self.close is not None and (not last or self.against or bool(self.later))
+
+    def weigh(self, says: PassOver | Silence | Say, wanted: Say | None = None) -> None:
+        """Whether a verdict is for a close, against it, or neither."""
+        if isinstance(says, Silence) and says.closes:
+            self.agreed = True
+        lost = not isinstance(says, Say) and says.reason in ("judge-failed", "stale", "turn-taken")
+        if lost or (wanted is not None and wanted.sort == "close"):
+            self.against = True
 
     def overtaken(self, state: BookState) -> str | None:
         """Why it is too late for this run: the session is busy, or another run has begun or come to rest.
@@ -74,6 +109,8 @@ class Case:
 
     def turn_taken(self, advisor: Advisor, state: BookState) -> bool:
         """Whether somebody had the one message of this run, in this process or another."""
+        if self.run is None:  # whoever is asked about a close is heard
+            return False
         return advisor.takes_turn and (self.advice is not None or self.spoken(state, *self.turns))
 
     def _since(self, state: BookState) -> int:
@@ -93,7 +130,8 @@ class Case:
         *,
         judged: bool = False,
     ) -> None:
-        """One more line of the trace."""
+        """One more line of the trace. Of what was done before it is not known how it came out."""
+        self.against = self.against or did == "done before"
         unit = about.unit if about else None
         reason, detail = (
             (None, None) if about is None or isinstance(about, Say) else (about.reason, about.detail)
@@ -158,6 +196,8 @@ def basis_of(case: Case, policy: Policy, asked: Asked) -> Basis:
         failure=answer.kind if isinstance(answer, Failure) else "",
         judge=case.scene.judge,
         idle=case.idle,
+        declared=case.lent,
+        alone=not case.others,
     )
 
 
@@ -183,7 +223,7 @@ def plan_of(
             drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
         drafts = (*head, records.passed_over(by, says, basis, () if head else asked.heard))
-        if says.closes:
+        if says.closes and not case.others:
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
     return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, beside, bool(head), goes_on)
@@ -198,6 +238,8 @@ def judgment(
         packets=asked.packets if len(asked.packets) > 1 else (),
         judge=case.scene.judge,
         observed=observed,
+        declared=case.lent,
+        alone=not case.others,
     )
     return records.judged(by, packet, asked.heard, version, basis)
 
@@ -226,15 +268,17 @@ def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> tuple[Say 
 def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
     """What the flow knows once a verdict stands in the book, after version ``before``."""
     says = plan.says
+    case.weigh(says, plan.wanted)
     if plan.wanted is not None and plan.wanted.sort == "close":
-        case.concerns, case.standing = plan.wanted.concerns, plan.wanted.text
+        case.concerns += plan.wanted.concerns
+        case.standing = "\n".join(filter(None, (case.standing, plan.wanted.text)))
     if not isinstance(says, Say):
         case.note(advisor, "silent" if isinstance(says, Silence) else "passed over", says, judged=plan.judged)
         return
     seq = before + 1 + plan.judged
     advice = Advice(says.text, says.continues, advisor.name, seq, says.unit, says.concerns)
     if advisor.takes_turn:
-        case.advice = advice
+        case.advice = case.advice or advice
     else:
         case.notes.append(advice)
     case.note(advisor, "spoke", says, judged=plan.judged)

@@ -16,7 +16,7 @@ BOUND = "bound"
 ASKS = 2
 #: Grows with every change of what the flow itself decides: what is a duplicate, what continues, what is
 #: stale. It is kept with each decision.
-FLOW_VERSION = "1"
+FLOW_VERSION = "2"
 
 
 class Append(NamedTuple):
@@ -77,12 +77,24 @@ class Traced(NamedTuple):
     judged: bool = False
 
 
+class Close(NamedTuple):
+    """A declared close under way: its claim, its seq, and whether somebody is against it, or has yet to be
+    heard."""
+
+    claim: str
+    declared: int
+    against: bool = False
+
+
 class Later(NamedTuple):
-    """What is asked after the settle. ``observe`` is a packet whose answer is only kept."""
+    """What is asked after the settle. ``observe`` is a packet whose answer is only kept; ``advisors`` are
+    those who share the turn; ``close`` is what it is about, if it is a close."""
 
     advisor: Advisor
     scene: Scene
     observe: Packet | None = None
+    advisors: tuple[Advisor, ...] = ()
+    close: Close | None = None
 
 
 class Settlement(NamedTuple):
@@ -96,7 +108,8 @@ class Settlement(NamedTuple):
 
 class CloseAnswer(NamedTuple):
     """What a declared close comes to. ``concerns`` are the ids of what stands against it, said now or
-    before (``text``: in words), ``missing`` is what the record lacks."""
+    before (``text``: in words), by whomever; ``missing`` is what the record lacks. ``advice`` is the first
+    that was said; ``later`` is what was put off: until it is delivered the loop stays open."""
 
     closed: bool
     concerns: tuple[str, ...] = ()
@@ -104,6 +117,7 @@ class CloseAnswer(NamedTuple):
     text: str = ""
     advice: Advice | None = None
     trace: tuple[Traced, ...] = ()
+    later: tuple[Later, ...] = ()
 
 
 T = TypeVar("T")

@@ -36,11 +36,14 @@ def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
 def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = False) -> Flow[BookState]:
     """One advisor's turn: subject after subject until it has spoken or there is none left."""
     tried, first = case.judged(advisor, state), True
+    case.turn_of(advisor, put_off=put_off)
     while True:
+        state = case.at_close(advisor, state)
         if first and case.done(advisor, state):
             case.note(advisor, "done before")
             return state
         if case.run is None and case.over(state):
+            case.against = True  # somebody else has judged it
             return state
         gate = gated(case, advisor, state)
         if isinstance(gate, PassOver):
@@ -51,11 +54,12 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
             plan = plan_of(case, advisor, state, Asked(), gate)
             state, taken = yield from append(plan.drafts, state)
             if taken:
+                case.weigh(gate)
                 case.note(advisor, "passed over", gate)
                 return state
             continue
         if isinstance(gate, AskPacket) and gate.deferred and not put_off:
-            case.later.append(Later(advisor, case.scene))
+            case.later.append(Later(advisor, case.scene, None, case.advisors, case.close))
             case.note(advisor, "put off")
             return state
         unit = gate.unit if isinstance(gate, DecideNow) else gate.packet.unit
@@ -91,6 +95,7 @@ def _decide(
         if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:
             case.note(advisor, "asked", Silence("", unit=verdict.packet.unit))
             answer, state, _ = yield from heard_from(case, advisor, verdict.packet)
+            state = case.at_close(advisor, state)
             asked = asked.then(verdict.packet, answer)
         else:
             plan = plan_of(case, advisor, state, asked, verdict)
@@ -101,6 +106,7 @@ def _decide(
                 if isinstance(gate, DecideNow) and gate.observe is not None:
                     case.later.append(Later(advisor, case.scene, gate.observe))
                 return state, plan.goes_on
+            state = case.at_close(advisor, state)
         verdict = look(case, advisor, state, asked, first=first)
     case.note(advisor, "done before")
     return state, False

@@ -8,14 +8,23 @@ it keeps what a decision reads and the state does not: the settled runs, the new
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from loopbook.advisors.basis import Basis
 from loopbook.entry import Entry
-from loopbook.events import ChildLost, Judged, LoopClosed, Noticed, PassedOver, RunSettled
+from loopbook.events import (
+    ChildLost,
+    CloseDeclared,
+    Event,
+    Judged,
+    LoopClosed,
+    Noticed,
+    PassedOver,
+    RunSettled,
+)
 from loopbook.projections import EMPTY, BookState, evolve
-from loopbook.settlement.steps import BOUND
+from loopbook.settlement.steps import BOUND, Close
 
 #: How many settled runs are kept: a decision is made of one of the newest.
 RUNS = 256
@@ -26,12 +35,15 @@ V = TypeVar("V")
 
 class Recorded(NamedTuple):
     """One decision as a book has it. ``run`` is what it is about, if it was found; ``spoken`` are the
-    advisors that had spoken for the same run."""
+    advisors that had spoken for the same run. ``close`` is the last one declared, and ``agreed``: somebody
+    agreed to it, and nobody was against it."""
 
     entries: tuple[Entry, ...]
     before: BookState
     run: RunSettled | None = None
     spoken: frozenset[str] = frozenset()
+    close: Close | None = None
+    agreed: bool = False
 
     @property
     def first(self) -> Entry:
@@ -64,6 +76,8 @@ class Walk:
         self._before: BookState = EMPTY
         self._runs: dict[str, RunSettled] = {}
         self._spoken: dict[str, frozenset[str]] = {}
+        self._close: Close | None = None
+        self._agreed = False
 
     def take(self, entry: Entry) -> Recorded | None:
         """Take one more; the decision that was whole before it. Raises ``VersionGap``."""
@@ -76,6 +90,8 @@ class Walk:
         elif isinstance(entry.event, RunSettled):
             self._runs.pop(entry.event.run, None)
             _keep(self._runs, entry.event.run, entry.event)
+        elif isinstance(entry.event, CloseDeclared):
+            self._close, self._agreed = Close(after.life.claim or "", after.life.declared), False
         self.state = after
         return whole
 
@@ -85,14 +101,27 @@ class Walk:
             return None
         entries, self._open = tuple(self._open), []
         said = entries[0].event
-        if not isinstance(said, Said):
-            return Recorded(entries, self._before)
-        if said.run is None:
-            return Recorded(entries, self._before)
+        self._weigh([entry.event for entry in entries])
+        whole = Recorded(entries, self._before, close=self._close, agreed=self._agreed)
+        if not isinstance(said, Said) or said.run is None:
+            return whole
         spoken = self._spoken.get(said.run, frozenset())
         if any(isinstance(entry.event, Noticed) for entry in entries):
             _keep(self._spoken, said.run, spoken | {said.advisor})
-        return Recorded(entries, self._before, self._runs.get(said.run), spoken)
+        return whole._replace(run=self._runs.get(said.run), spoken=spoken)
+
+    def _weigh(self, events: Sequence[Event]) -> None:
+        """Whether somebody is for the close that was declared, and nobody against it."""
+        first = events[0]
+        basis = Basis.read(first.basis) if isinstance(first, Said) else Basis()
+        asked = basis.at_close or (isinstance(first, Judged) and first.sort == "close")
+        if not asked or self._close is None:
+            return
+        agrees = any(isinstance(event, PassedOver) and event.reason == "agrees" for event in events)
+        if agrees and not self._close.against:
+            self._agreed = True
+        elif not agrees:
+            self._close, self._agreed = self._close._replace(against=True), False
 
     def goes_on(self, entry: Entry) -> bool:
         """Whether an entry belongs to the decision that is open."""
@@ -108,7 +137,7 @@ class Walk:
                 return isinstance(event, PassedOver) and event.reason == BOUND and _same(last, entry)
             case PassedOver():
                 met = isinstance(event, LoopClosed) and event.outcome == "met"
-                return met and self._before.life.declared > 0
+                return met and self._close is not None
         return False
 
 

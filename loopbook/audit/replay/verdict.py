@@ -78,8 +78,12 @@ def verdict_on(recorded: Recorded, makers: Makers = MAKERS) -> Verdict:
         _answer(said, basis),
         recorded.first.unit,
         taken=_taken(recorded, said, makers),
+        close=recorded.close,
     )
     verdict = _compared(recorded, again(recorded.before, advisor, then))
+    if verdict.outcome == "differs" and _ends_by_itself(recorded):
+        parted = recorded._replace(entries=recorded.entries[:-1])
+        verdict = _compared(parted, again(recorded.before, advisor, then))
     if verdict.outcome == "differs" and (others := _other_rules(policy, policy_of(advisor))):
         return verdict._replace(outcome="other-rules", why=others)
     return verdict
@@ -118,11 +122,20 @@ def _taken(recorded: Recorded, said: Said, makers: Makers) -> bool:
     return any(name not in makers or makers[name](Policy()).takes_turn for name in others)
 
 
+def _ends_by_itself(recorded: Recorded) -> bool:
+    """Whether a loop was closed by what all had agreed to, after the last of them had nothing to say."""
+    event = recorded.entries[-1].event
+    met = isinstance(event, LoopClosed) and event.outcome == "met"
+    return met and recorded.agreed and not position(recorded.before).missing
+
+
 def _by_itself(recorded: Recorded) -> tuple[Draft, ...]:
     """What is decided without an advisor: that a child is lost, and a close that nobody can judge."""
     before, event = recorded.before, recorded.first.event
     if isinstance(event, ChildLost):
         return (Draft(event),) if event.child in children.past_grace(before) else ()
+    if _ends_by_itself(recorded):
+        return (Draft(event),)
     unjudged = isinstance(event, LoopClosed) and event.outcome == "unjudged"
     return (Draft(event),) if unjudged and not position(before).missing else ()
 
