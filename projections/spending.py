@@ -1,7 +1,8 @@
 """What asking has cost: the running total of a book, folded from its judgments and silences.
 
-Theory. An answer costs whether or not anything came of it, so a stale one counts as a judgment does.
-What is not known is counted, never guessed: ``unpriced`` answers have a cost that nobody told. A book
+Theory. An answer costs whether or not anything came of it, so a stale one counts as a judgment does, and
+so does a request that no answer came to. What is not known is counted, never guessed: of ``unpriced``
+ones nobody told the cost. A book
 may come from anywhere, so a number that no server could have meant is not known either.
 """
 
@@ -40,10 +41,10 @@ def over(total: Spent, cap_usd: float) -> str:
     >>> over(Spent(answers=3, cost_usd=0.5), 0.5), over(Spent(answers=3, cost_usd=0.4), 0.5)
     ('0.5 of 0.5 US dollars are spent', '')
     >>> over(Spent(answers=3, unpriced=3), 0.5)
-    'what 3 answers cost is not known'
+    'what 3 requests cost is not known'
     """
     if total.unpriced:
-        return f"what {total.unpriced} answer{'s' * (total.unpriced > 1)} cost is not known"
+        return f"what {total.unpriced} request{'s' * (total.unpriced > 1)} cost is not known"
     if total.cost_usd >= cap_usd:
         return f"{total.cost_usd:g} of {cap_usd:g} US dollars are spent"
     return ""

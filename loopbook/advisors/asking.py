@@ -141,10 +141,11 @@ FAILURES: Mapping[str, str] = {
 
 class Failure(NamedTuple):
     """There is no answer. ``kind`` is a word of ``FAILURES``; ``detail`` may say more to a person, and
-    is not kept."""
+    is not kept. ``took`` is what it took all the same, where a request was made; ``None`` where none was."""
 
     kind: str
     detail: str = ""
+    took: Cost | None = None
 
 
 #: Bounds of what is kept of an answer: characters of a name of its model or request and of a reason, and
@@ -163,24 +164,37 @@ def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer
     values cannot be kept, there is no answer. What was not asked is left out.
 
     >>> known(Failure("wedged"), {}), known(Failure("timeout"), {})
-    (Failure(kind='error', detail='wedged'), Failure(kind='timeout', detail=''))
+    (Failure(kind='error', detail='wedged', took=None), Failure(kind='timeout', detail='', took=None))
     >>> asked = {"done": Noul("Is it?", "it is", "it is not"), "ok": Noul("And?", "yes", "no")}
     >>> known(Answer({"done": Likely(0.2), "ok": Likely(7)}), asked)[:2]
     ({'done': Likely(noul=0.2)}, {'ok': 'not a value of this question'})
-    >>> known(Answer({"done": Likely(float("nan"))}), asked)
-    Failure(kind='garbage', detail='no answer to what was asked')
+    >>> known(Answer({"done": Likely(float("nan"))}, cost_usd=0.5), asked)[1:]
+    ('no answer to what was asked', Cost(input_tokens=None, output_tokens=None, cost_usd=0.5))
     """
     if isinstance(answer, Failure):
         kind = str(answer.kind)  # a judge may give anything
-        return answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
+        took = None if answer.took is None else _cost(answer.took)
+        failure = answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
+        return failure._replace(took=took)
     try:
         fitting, dropped = _fitting(answer, questions)
         if dropped and not fitting.values:
-            return Failure("garbage", "no answer to what was asked")
+            return Failure("garbage", "no answer to what was asked", _cost(answer))
         kept = _can_be_kept(fitting)
     except (AttributeError, TypeError, ValueError, RecursionError, OverflowError):
         kept = False
-    return fitting if kept else Failure("garbage", "an answer that cannot be kept")
+    return fitting if kept else Failure("garbage", "an answer that cannot be kept", _cost(answer))
+
+
+def _cost(told: object) -> Cost:
+    """What an answer or a failure took, as far as a book can keep it."""
+    given = [getattr(told, name, None) for name in Cost._fields]
+    kept = [
+        one if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= HIGHEST else None
+        for one in given
+    ]
+    sent, got = (one if isinstance(one, int) else None for one in kept[:2])
+    return Cost(sent, got, kept[2])
 
 
 def _fitting(answer: Answer, questions: Mapping[str, Question]) -> tuple[Answer, bool]:

@@ -193,7 +193,8 @@ def _plain(outcome: Answer | Failure) -> dict[str, object]:
     from loopbook.judges import Failure
 
     if isinstance(outcome, Failure):
-        return {"failure": outcome._asdict()}
+        took = None if outcome.took is None else outcome.took._asdict()
+        return {"failure": {**outcome._asdict(), "took": took}}
     rest = {name: one for name, one in outcome._asdict().items() if name not in ("values", "lost")}
     return {"answer": {"questions": to_json(outcome), **rest}}
 

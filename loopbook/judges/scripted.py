@@ -18,7 +18,7 @@ class Scripted:
     >>> import anyio
     >>> judge = Scripted([Failure("timeout")])
     >>> anyio.run(judge.ask, Packet({}, {}), 1.0)
-    Failure(kind='timeout', detail='')
+    Failure(kind='timeout', detail='', took=None)
     """
 
     def __init__(

@@ -86,7 +86,7 @@ SETTINGS: Mapping[str, Setting] = {
         "LOOPBOOK_JUDGE_ALLOW_HTTP",
     ),
     "judge_price": Setting(
-        "US dollars for a million input tokens, where the server does not tell what an answer cost",
+        "US dollars for a million input tokens; of that and what the server tells the larger counts",
         read.number(0, 1_000_000),
         _always(None),
         "LOOPBOOK_JUDGE_PRICE",

@@ -168,7 +168,10 @@ class Asked(NamedTuple):
 
     def then(self, packet: Packet, answer: Answer | Failure) -> Asked:
         """The same once one more was asked."""
-        heard = (*self.heard, answer) if isinstance(answer, Answer) else self.heard
+        if isinstance(answer, Answer):
+            heard = (*self.heard, answer)
+        else:  # what failed has cost all the same
+            heard = (*self.heard, *([Answer({}, **answer.took._asdict())] if answer.took else []))
         return Asked(packet, answer, heard, (*self.packets, packet.digest))
 
 

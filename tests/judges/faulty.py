@@ -263,6 +263,29 @@ async def _echo_invalid(exchange: Exchange) -> None:
     exchange.send("422 Unprocessable", json.dumps({"detail": detail}).encode())
 
 
+always("dear-garbage", "200 OK", b'{"model": "m", "usage": {"input_tokens": 9, "cost": 5}}')
+
+
+@fault("free")
+async def _free(exchange: Exchange) -> None:
+    usage = {"input_tokens": 100, "output_tokens": 10, "cost": 0}
+    exchange.send("200 OK", good(exchange.received, usage=usage))
+
+
+@fault("half-a-dollar")
+async def _half_a_dollar(exchange: Exchange) -> None:
+    usage = {"input_tokens": 100, "output_tokens": 10, "cost": 0.5}
+    exchange.send("200 OK", good(exchange.received, usage=usage))
+
+
+@fault("dear-then-fine")
+async def _dear_then_fine(exchange: Exchange) -> None:
+    if exchange.seen == 1:
+        exchange.send("500 Failed", b'{"usage": {"cost": 3}}', "retry-after-ms: 1")
+    else:
+        exchange.send("200 OK", good(exchange.received, usage={"input_tokens": 100, "cost": 0.25}))
+
+
 def _key_in(received: Received) -> str:
     """The key that came in the header."""
     found = re.search(rb"(?i)authorization: Bearer (\S+)", received.raw)

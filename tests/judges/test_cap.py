@@ -7,7 +7,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from loopbook.advisors.asking import FAILURES, Answer, Failure, Packet, answer_from
+from loopbook.advisors.asking import FAILURES, Answer, Cost, Failure, Likely, Packet, answer_from
 from loopbook.engine import Driven
 from loopbook.events import Change, Judged, PassedOver, RunSettled
 from loopbook.judges import Judge
@@ -17,6 +17,7 @@ from loopbook.loop import Books, Loop
 from loopbook.projections import fold
 from loopbook.projections.state import Spent
 from tests.flows import CONTENT
+from tests.judges.conftest import PACKET
 from tests.judges.faulty import Faulty
 
 
@@ -138,6 +139,70 @@ def test_a_server_is_priced_by_what_it_tells_else_by_the_setting(faulty: Faulty,
     assert loop.state.spent._replace(cost_usd=0) == Spent(2, 200, 20)
     assert loop.state.spent.cost_usd == pytest.approx(0.0004)
     assert silences(loop) == ["cap"]
+
+
+@pytest.mark.parametrize(
+    ("name", "price", "comes_to"),
+    [
+        ("dear-garbage", None, (1, 0)),  # five dollars told with no answers
+        ("empty", None, (1, 1)),
+        ("truncated", None, (1, 1)),
+        ("html-502", None, (2, 1)),  # asked again in one ask: behind the gateway somebody may have answered
+        ("slow-first-byte", None, (1, 1)),
+        ("slow-first-byte", Price(0.0), (3, 0)),
+        ("slow-first-byte", Price(2.0), (3, 0)),  # a byte is no less than a token: it cannot have cost more
+        ("free", Price(1e6), (1, 0)),  # the server tells no cost, the user's price does
+        ("overloaded", None, (6, 0)),  # turned away: two in each ask
+        ("no-model", None, (3, 0)),
+    ],
+)
+def test_a_cap_binds_on_requests_that_came_to_nothing(
+    faulty: Faulty, key: str, name: str, price: Price | None, comes_to: tuple[int, int]
+) -> None:
+    loop = books(1.0)
+    judge = SystemOne(faulty.at(name), key=key, price=price)
+    for number in range(3):
+        loop.record(Change(summary=f"{number}", paths=("a.py",)))
+        loop.settle_blocking(RunSettled(run=f"r{loop.version}"), judge=judge, timeout=1.0)
+    assert (len(faulty.received[name]), loop.state.spent.unpriced) == comes_to
+    assert fold(loop.entries()).spent == loop.state.spent
+
+
+def test_the_tries_of_one_ask_are_paid_for_together(faulty: Faulty, key: str) -> None:
+    judge = SystemOne(faulty.at("dear-then-fine"), key=key)
+    outcome = anyio.run(judge.ask, PACKET, 5)
+    assert isinstance(outcome, Answer)
+    assert (outcome.cost_usd, outcome.input_tokens) == (3.25, 100)
+
+
+def test_of_what_a_server_tells_and_what_the_user_reckons_the_larger_counts(faulty: Faulty, key: str) -> None:
+    for price, cost in ((Price(1e6), 100.0), (Price(1.0), 0.5), (None, 0.5)):
+        outcome = anyio.run(SystemOne(faulty.at("half-a-dollar"), key=key, price=price).ask, PACKET, 5)
+        assert isinstance(outcome, Answer)
+        assert outcome.cost_usd == cost
+
+
+def test_an_answer_that_cannot_be_kept_has_cost_all_the_same() -> None:
+    class Odd:
+        async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:  # noqa: ARG002 - part of the shape
+            return Answer({"done": Likely(7.0)}, cost_usd=0.25)
+
+    loop = books(0.5)
+    runs(loop, Odd(), 3)
+    assert (loop.state.spent.cost_usd, silences(loop)) == (0.5, ["garbage", "garbage", "cap"])
+
+
+@pytest.mark.parametrize("took", [(-1, None, float("nan")), (1.5, 10**400, 1e300), (True, "9", "much")])
+def test_what_a_failure_says_that_it_took_is_kept_where_it_is_a_number(
+    took: tuple[int | None, int | None, float | None],
+) -> None:
+    class Odd:
+        async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:  # noqa: ARG002 - part of the shape
+            return Failure("timeout", took=Cost(*took))
+
+    loop = books(0.5)
+    runs(loop, Odd(), 2)
+    assert (loop.state.spent, silences(loop)) == (Spent(1, unpriced=1), ["timeout", "cap"])
 
 
 def test_a_kind_of_failure_that_is_none_becomes_one() -> None:

@@ -46,6 +46,10 @@ COMES_TO: dict[str, str | set[str]] = {
     "echo-input": "http-invalid",
     "echo-at-the-cut": "http-invalid",
     "echo-key": set(),
+    "dear-garbage": "garbage",
+    "free": set(),
+    "half-a-dollar": set(),
+    "dear-then-fine": set(),
     "no-credit": "http-payment",
     "overloaded": "http-busy",
     "rate-limit": "http-busy",
@@ -65,6 +69,14 @@ COMES_TO: dict[str, str | set[str]] = {
     "wrong-key": "http-auth",
     "no-key-given": "http-auth",
 }
+
+
+#: Those whose request may have been worked on, so that it may have cost.
+COUNTED = {
+    name
+    for name, comes in COMES_TO.items()
+    if comes in ("timeout", "cut-off", "too-large", "garbage", "http-server")
+} | {"silent-half-closed", "reset", "closed-at-once"}
 
 
 def test_every_fault_is_tried() -> None:
@@ -119,9 +131,10 @@ def test_a_loop_is_untouched_but_for_the_kind_of_failure(
     assert [entry.event.type for entry in loop.entries(2)] == ["run_settled", "passed_over"]
     (silence,) = (entry.event for entry in loop.entries() if isinstance(entry.event, PassedOver))
     assert (silence.reason, silence.detail) == ("judge-failed", COMES_TO[name])
-    assert (silence.asked, silence.cost_usd) == (0, None)
+    assert silence.asked == (name in COUNTED)
+    assert silence.cost_usd == (5 if name == "dear-garbage" else None)
     after = loop.state
-    assert after._replace(version=before.version, runs=before.runs) == before
+    assert after._replace(version=before.version, runs=before.runs, spent=before.spent) == before
     fine = SystemOne(faulty.at("fine"), key=f"{key}-of-a-second-try")
     again = loop.settle_blocking(RunSettled(run="r2"), judge=fine)
     assert again is not None, "the next run is judged as if nothing had been"

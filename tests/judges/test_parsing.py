@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.advisors.asking import Cost
 from loopbook.judges import Answer, Choice, Chosen, Failure, Likely, Noul, Packet, Question, Score, Scored
 from loopbook.judges.system_one.dialects import BY_NAME, DIALECTS, Dialect
 from loopbook.judges.system_one.parsing import Reply, understood, words_of
@@ -234,7 +235,7 @@ def test_what_is_compressed_is_not_unpacked() -> None:
     body = {"answers": {"done": {"noul": 0.5}}}
     assert isinstance(read(body, content_encoding="identity"), Answer)
     told = read(body, content_encoding="gzip")
-    assert told == Failure("garbage", "it is compressed, which was not asked for")
+    assert told == Failure("garbage", "it is compressed, which was not asked for", Cost())
     refused = read({"error": "no"}, 404, content_encoding="gzip")
     assert isinstance(refused, Failure)
     assert refused.kind == "http-not-found", "a status says more"

@@ -7,8 +7,9 @@ Theory. Everything that can be right or wrong without a network is pure: what is
 is a word of ``loopbook.advisors.asking.FAILURES``, and that word is all a book keeps of it.
 """
 
-from loopbook.judges.system_one.client import Price, SystemOne
+from loopbook.judges.system_one.client import SystemOne
 from loopbook.judges.system_one.dialects import DIALECTS, Dialect
 from loopbook.judges.system_one.key import Key
+from loopbook.judges.system_one.prices import Price
 
 __all__ = ["DIALECTS", "Dialect", "Key", "Price", "SystemOne"]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import anyio
 
-from loopbook.advisors.asking import FAILURES, Answer, Failure, Packet
+from loopbook.advisors.asking import FAILURES, Answer, Cost, Failure, Packet
 from loopbook.errors import InvalidKey, KeyFileRefused
 from loopbook.evidence.redaction import Redactor
 from loopbook.judges.system_one import wire
@@ -19,6 +19,7 @@ from loopbook.judges.system_one.dialects import Dialect, dialect_of
 from loopbook.judges.system_one.key import Key, find_key
 from loopbook.judges.system_one.lines import Line, LineId, line_of
 from loopbook.judges.system_one.parsing import Reply, logged, understood
+from loopbook.judges.system_one.prices import Bill, Price
 from loopbook.judges.system_one.retries import BACKOFF_SEC, LEAST_SEC, pause_before_next
 from loopbook.judges.system_one.transport import client_for, sent
 from loopbook.judges.telling import tell_once
@@ -32,25 +33,6 @@ CLOSING: Mapping[str, str] = {
     "http-auth": "give it another key: loopbook judge key set",
     "http-payment": "see to its account, or choose another judge_url",
 }
-
-
-class Price(NamedTuple):
-    """US dollars for a million tokens; what is not known is not guessed."""
-
-    input: float | None = None
-    output: float = 0.0
-
-    def of(self, answer: Answer) -> float | None:
-        """What an answer cost, where its tokens are known.
-
-        >>> Price(input=0.5).of(Answer({}, input_tokens=2_000_000, output_tokens=5))
-        1.0
-        """
-        if self.input is None or answer.input_tokens is None:
-            return None
-        if self.output and answer.output_tokens is None:
-            return None
-        return (answer.input_tokens * self.input + (answer.output_tokens or 0) * self.output) / 1_000_000
 
 
 class Ready(NamedTuple):
@@ -175,34 +157,37 @@ class SystemOne:
         seconds, retries and waiting for a turn included."""
         from loopbook.judges.system_one.apart import apart  # noqa: PLC0415 - an event loop is for who asks
 
+        bill, closing = Bill(self.price), min(CLOSING_SEC, deadline / 10)
         try:
-            outcome = await apart(lambda: self._ask(packet, deadline), deadline)
+            outcome = await apart(lambda: self._ask(packet, deadline - closing, bill), deadline - closing / 2)
         except Exception as wrong:  # noqa: BLE001 - no thread was to be had, say
             return Failure("error", type(wrong).__name__)
-        return Failure("timeout", LATE) if outcome is None else outcome
+        return Failure("timeout", LATE, bill.total()) if outcome is None else outcome
 
-    async def _ask(self, packet: Packet, deadline: float) -> Answer | Failure:
+    async def _ask(self, packet: Packet, deadline: float, bill: Bill) -> Answer | Failure:
         begun = time.monotonic()
         try:
             ready = self.ready(packet)
             if isinstance(ready, Failure):
                 return ready
-            outcome = await self._within(ready, begun + deadline - min(CLOSING_SEC, deadline / 10))
+            outcome = await self._within(ready, begun + deadline, bill)
         except Exception as wrong:  # noqa: BLE001 - a library's fault is a failure, not the caller's
-            return Failure("error", type(wrong).__name__)
-        return self._finished(ready, outcome, time.monotonic() - begun)
+            return Failure("error", type(wrong).__name__, bill.total())
+        return self._finished(ready, outcome, bill.total(), time.monotonic() - begun)
 
-    async def _within(self, ready: Ready, ends: float) -> Answer | Failure:
+    async def _within(self, ready: Ready, ends: float, bill: Bill) -> Answer | Failure:
         """Ask when it is this one's turn, up to a moment of the monotonic clock."""
         with anyio.move_on_after(ends - time.monotonic()):
             async with ready.line.turn():
-                return await _asked(self, ready, ends)
+                return await _asked(self, ready, ends, bill)
         return Failure("timeout", LATE)
 
-    def _finished(self, ready: Ready, outcome: Answer | Failure, seconds: float) -> Answer | Failure:
+    def _finished(
+        self, ready: Ready, outcome: Answer | Failure, took: Cost | None, seconds: float
+    ) -> Answer | Failure:
         if isinstance(outcome, Failure):
-            return outcome
-        cost = self.price.of(outcome) if outcome.cost_usd is None else outcome.cost_usd
+            return outcome._replace(took=took)
+        cost = None if took is None else took.cost_usd
         asked = None if self.model is None else wire.hider(ready.redactors)(self.model)
         return outcome._replace(model_asked=asked, latency_ms=round(seconds * 1000, 3), cost_usd=cost)
 
@@ -212,7 +197,7 @@ def _endpoint(base: str, judge: SystemOne) -> str:
     return base if base.endswith(path) else base + path
 
 
-async def _asked(judge: SystemOne, ready: Ready, ends: float) -> Answer | Failure:
+async def _asked(judge: SystemOne, ready: Ready, ends: float, bill: Bill) -> Answer | Failure:
     """Ask, and ask again where that may help and there is time."""
     if ready.line.closed:
         return Failure("circuit-open", f"{ready.line_id.origin}: {FAILURES[ready.line.closed]}")
@@ -222,17 +207,26 @@ async def _asked(judge: SystemOne, ready: Ready, ends: float) -> Answer | Failur
     hide = wire.hider(ready.redactors)
     async with client:
         for wait in (*BACKOFF_SEC, None):
+            bill.begin(len(ready.request.body))
             reply = await sent(client, ready.url, ready.request.body, ready.key)
             if isinstance(reply, Failure):
                 outcome: Answer | Failure = reply
             else:
                 outcome = understood(reply, ready.request, judge.dialect, hide)
                 _note(ready, reply, outcome)
+            bill.end(_took(outcome))
             pause = None if wait is None else pause_before_next(reply, wait)
             if pause is None or time.monotonic() + pause + LEAST_SEC > ends:
                 return outcome
             await anyio.sleep(pause)
     raise AssertionError("the last try returns")
+
+
+def _took(outcome: Answer | Failure) -> Cost | None:
+    """What the server tells that a request took."""
+    if isinstance(outcome, Failure):
+        return outcome.took
+    return Cost(outcome.input_tokens, outcome.output_tokens, outcome.cost_usd)
 
 
 def _note(ready: Ready, reply: Reply, outcome: Answer | Failure) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple, get_args
 
 from pydantic_core import core_schema
 
-from loopbook.advisors.asking import Answer, Choice, Chosen, Failure, Likely, Noul, Score, Scored, Value
+from loopbook.advisors.asking import Answer, Choice, Chosen, Cost, Failure, Likely, Noul, Score, Scored, Value
 from loopbook.evidence.text import clean, one_line
 from loopbook.judges.system_one import numbers
 from loopbook.judges.system_one.dialects import Dialect
@@ -75,12 +75,12 @@ def understood(reply: Reply, request: Request, dialect: Dialect, hide: Hide = cl
     if not 200 <= reply.status < 300:
         return _refusal(reply, hide)
     if reply.headers.get("content-encoding", "identity").lower() != "identity":
-        return Failure("garbage", "it is compressed, which was not asked for")
+        return Failure("garbage", "it is compressed, which was not asked for", Cost())
     told = _json(reply.body)
     if dialect.wrapped_in is not None and isinstance(told, dict):
         told = told.get(dialect.wrapped_in)
     if not isinstance(told, dict) or not isinstance(told.get("answers"), dict):
-        return Failure("garbage", "it is not a JSON object with answers")
+        return Failure("garbage", "it is not a JSON object with answers", _cost(told))
     return _answer(told, reply, request, dialect, hide)
 
 
@@ -105,17 +105,22 @@ def _answer(
             lost[asked.name] = value
         else:
             values[asked.name] = value
-    usage = told.get("usage")
-    spent = usage if isinstance(usage, dict) else {}
     return Answer(
         values,
         lost,
         model_answered=_word(told.get("model"), hide),
         request_id=request_id(reply, dialect, told, hide),
-        input_tokens=_count(spent.get("input_tokens")),
-        output_tokens=_count(spent.get("output_tokens")),
-        cost_usd=numbers.number_within(spent.get("cost"), 0, MOST),
+        **_cost(told)._asdict(),
     )
+
+
+def _cost(told: object) -> Cost:
+    """What a server says that an answer took."""
+    usage = told.get("usage") if isinstance(told, dict) else None
+    if not isinstance(usage, dict):
+        return Cost()
+    sent, got = (_count(usage.get(name)) for name in ("input_tokens", "output_tokens"))
+    return Cost(sent, got, numbers.number_within(usage.get("cost"), 0, MOST))
 
 
 def request_id(reply: Reply, dialect: Dialect, told: Mapping[str, object], hide: Hide) -> str | None:
@@ -216,7 +221,9 @@ def _refusal(reply: Reply, hide: Hide) -> Failure:
     if 400 <= reply.status < 500 and any(word in _TOO_LONG for word in _error_types(told)):
         kind = "http-too-large"
     words = words_of(told, hide)
-    return Failure(kind, f"{reply.status}: {words}" if words else str(reply.status))
+    took = _cost(told)
+    counts = kind == "http-server" or took.cost_usd is not None
+    return Failure(kind, f"{reply.status}: {words}" if words else str(reply.status), took if counts else None)
 
 
 def words_of(told: object, hide: Hide = clean) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from loopbook import __version__
-from loopbook.advisors.asking import Failure
+from loopbook.advisors.asking import Cost, Failure
 from loopbook.judges.system_one.address import is_loopback
 from loopbook.judges.system_one.key import Key
 from loopbook.judges.system_one.parsing import Reply
@@ -85,7 +85,7 @@ async def sent(client: httpx.AsyncClient, url: str, body: bytes, key: Key | None
     finally:
         _ASKING.reset(asking)
     if read is None:
-        return Failure("too-large", f"more than {ANSWER_BYTES} bytes")
+        return Failure("too-large", f"more than {ANSWER_BYTES} bytes", Cost())
     return Reply(response.status_code, {name.lower(): one for name, one in response.headers.items()}, read)
 
 
@@ -111,19 +111,23 @@ async def _body(response: httpx.Response) -> bytes | None:
 
 
 def _broken(wrong: Exception, *, begun: bool) -> Failure:
-    """What a connection that failed comes to. Of the error only its class is told."""
+    """What a connection that failed comes to, and whether the request may have arrived. Of the error only
+    its class is told."""
     import ssl  # noqa: PLC0415 - as above
 
     import httpx  # noqa: PLC0415 - as above
 
     name = type(wrong).__name__
     if begun:
-        return Failure("cut-off", name)
+        return Failure("cut-off", name, Cost())
     cause: BaseException | None = wrong
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
             return Failure("tls", type(cause).__name__)
         cause = cause.__cause__ or cause.__context__
     if isinstance(wrong, httpx.RemoteProtocolError) and "disconnected" not in str(wrong):
-        return Failure("garbage", "it is not HTTP")
-    return Failure("connect", name)
+        return Failure("garbage", "it is not HTTP", Cost())
+    never = isinstance(
+        wrong, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError | httpx.UnsupportedProtocol
+    )
+    return Failure("connect", name, None if never else Cost())
