@@ -37,6 +37,7 @@ from loopbook.projections.state import (
     BookState,
     LastEvidence,
     Life,
+    Notes,
     Subject,
     Work,
 )
@@ -140,10 +141,11 @@ def _evidence(now: Folding, entry: Entry, event: e.Event) -> None:
 
 
 def _child_reported(now: Folding, entry: Entry, event: e.ChildReported) -> None:
-    _with_evidence(now, entry, event, children.unit_of(now.children, event.child))
+    unit = children.unit_of(now.children, event.child)
+    _with_evidence(now, entry, event, unit)
     now.children = children.reported(now.children, event.child)
     if event.friction:
-        now.notes = friction.friction(now.notes, event.friction, event.child)
+        _got_in_the_way(now, unit, event.friction, event.child)
 
 
 def _with_evidence(now: Folding, entry: Entry, event: e.Event, unit: str | None) -> None:
@@ -186,7 +188,7 @@ def _heard_of(about: Subject, event: e.Event, seq: int, unit: str | None) -> Sub
 
 
 def _todo_opened(now: Folding, entry: Entry, event: e.TodoOpened) -> None:
-    now.todos = todos.opened(now.todos, event, entry.originator_version)
+    now.todos = todos.opened(now.todos, event, entry.originator_version, entry.unit)
 
 
 def _todo_followup_set(now: Folding, entry: Entry, event: e.TodoFollowupSet) -> None:
@@ -226,16 +228,32 @@ def _child_dropped(now: Folding, _entry: Entry, event: e.ChildDropped) -> None:
 
 
 def _child_lost(now: Folding, _entry: Entry, event: e.ChildLost) -> None:
+    unit = children.unit_of(now.children, event.child)
     now.children = children.was_lost(now.children, event.child)
-    now.notes = friction.friction(now.notes, friction.LOST, event.child)
+    _got_in_the_way(now, unit, friction.LOST, event.child)
 
 
-def _task(now: Folding, _entry: Entry, event: e.Task) -> None:
-    now.notes = friction.task(now.notes, event.text)
+def _task(now: Folding, entry: Entry, event: e.Task) -> None:
+    _noted(now, entry.unit, lambda notes: friction.task(notes, event.text))
 
 
-def _friction(now: Folding, _entry: Entry, event: e.Friction) -> None:
-    now.notes = friction.friction(now.notes, event.text, event.child)
+def _friction(now: Folding, entry: Entry, event: e.Friction) -> None:
+    unit = entry.unit
+    if unit is None and event.child is not None:
+        unit = children.unit_of(now.children, event.child)
+    _got_in_the_way(now, unit, event.text, event.child)
+
+
+def _got_in_the_way(now: Folding, unit: str | None, text: str, child: str | None) -> None:
+    _noted(now, unit, lambda notes: friction.friction(notes, text, child))
+
+
+def _noted(now: Folding, unit: str | None, note: Callable[[Notes], Notes]) -> None:
+    """The book's notes, and its unit's own, with one more."""
+    now.notes = note(now.notes)
+    own = now.units.get(unit) if unit is not None else None
+    if unit is not None and own is not None:
+        now.units = {**now.units, unit: own._replace(notes=note(own.notes))}
 
 
 # --- runs and advice -------------------------------------------------------------------------------

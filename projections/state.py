@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 5
+FOLD_VERSION = 6
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -136,8 +136,23 @@ class Subject(NamedTuple):
     heard: Mapping[str, Heard] = {}
 
 
+class FrictionLine(NamedTuple):
+    """Something that got in the way, under a child's name where it was a child's."""
+
+    text: str
+    child: str | None = None
+
+
+class Notes(NamedTuple):
+    """The newest 20 tasks and friction lines, oldest first."""
+
+    tasks: tuple[str, ...] = ()
+    friction: tuple[FrictionLine, ...] = ()
+
+
 class Unit(NamedTuple):
-    """A unit; ``added`` orders them, ``ended`` is the seq of its end (0: it goes on)."""
+    """A unit; ``added`` orders them, ``ended`` is the seq of its end (0: it goes on). ``notes`` are its
+    own, which are among the book's too."""
 
     subject: str
     added: int
@@ -146,16 +161,18 @@ class Unit(NamedTuple):
     dropped: bool = False
     work: Work = Work()
     about: Subject = Subject()
+    notes: Notes = Notes()
 
 
 class Todo(NamedTuple):
     """An open todo. ``loose`` is the seq since which it has no valid follow-up (0: it has one),
-    ``named`` the seq of the last notice that named it."""
+    ``named`` the seq of the last notice that named it, ``unit`` the one it was opened for."""
 
     subject: str
     opened: int
     loose: int = 0
     named: int = 0
+    unit: str | None = None
 
 
 class Child(NamedTuple):
@@ -184,20 +201,6 @@ class Children(NamedTuple):
     left: Mapping[str, str] = {}
     lost: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
-
-
-class FrictionLine(NamedTuple):
-    """Something that got in the way, under a child's name where it was a child's."""
-
-    text: str
-    child: str | None = None
-
-
-class Notes(NamedTuple):
-    """The newest 20 tasks and friction lines, oldest first."""
-
-    tasks: tuple[str, ...] = ()
-    friction: tuple[FrictionLine, ...] = ()
 
 
 class Prompt(NamedTuple):

@@ -46,13 +46,13 @@ def _is_date(due: object) -> bool:
         return False
 
 
-def opened(todos: Todos, event: TodoOpened, seq: int) -> Todos:
+def opened(todos: Todos, event: TodoOpened, seq: int, unit: str | None = None) -> Todos:
     """The open todos, in the order they were opened."""
     others = (
         {name: todo for name, todo in todos.items() if name != event.todo} if event.todo in todos else todos
     )
     loose = 0 if valid_followup(event.followup) else seq
-    return {**others, event.todo: Todo(event.subject[:TEXT_CHARS], seq, loose)}
+    return {**others, event.todo: Todo(event.subject[:TEXT_CHARS], seq, loose, unit=unit)}
 
 
 def followed_up(todos: Todos, event: TodoFollowupSet, seq: int) -> Todos:

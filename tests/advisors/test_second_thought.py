@@ -370,6 +370,58 @@ def test_a_close_is_compared_with_closes_alone() -> None:
 # --- units --------------------------------------------------------------------------------------------
 
 
+def _told_of_both() -> Table:
+    table = Table("chore")
+    table.units("u", "v")
+    for unit in ("u", "v"):
+        table.add(e.ChildLinked(child=f"c{unit}", host="h", unit=unit))
+        table.add(e.Task(text=f"task of {unit}"), unit)
+        table.add(e.Friction(text=f"friction of {unit}"), unit)
+        table.add(e.Friction(text="slow", child=f"c{unit}"))
+        table.add(e.TodoOpened(todo=f"t{unit}", subject=f"todo of {unit}"), unit)
+        table.add(e.Change(summary=f"change of {unit}", diff_summary=f"+{unit}" * 999), unit)
+        table.add(e.ChildReported(child=f"c{unit}", ok=True, summary="done", friction="no disk"))
+    return table
+
+
+def test_of_a_unit_the_judge_sees_its_own_tasks_friction_and_todos_alone() -> None:
+    state = packet(_told_of_both()).state
+    assert state["tasks"] == ["task of u"]
+    assert state["friction"] == ["friction of u", "cu: slow", "cu: no disk"]
+    assert state["open_todos"] == [{"id": "tu", "subject": "todo of u"}]
+
+
+def test_at_the_close_of_a_loop_with_units_the_judge_sees_where_each_of_them_stands() -> None:
+    table = _told_of_both()
+    table.check(unit="u")
+    table.add(e.UnitDone(unit="u"))
+    table.add(e.CloseDeclared(claim="all done"))
+    state = packet(table).state
+    assert state["units"] == [
+        {
+            "id": unit,
+            "subject": f"module {unit}",
+            "dropped": False,
+            "phase": {"current": current, "next": following, "missing": missing},
+            "verify": verify,
+            "last_evidence": evidence,
+            "diff_summary": (f"+{unit}" * 999)[:200],
+        }
+        for unit, current, following, missing, verify, evidence in (
+            ("u", "verify", "close", [], "passing", {"type": "check", "unit": "u", "outcome": "pass"}),
+            (
+                "v",
+                "change",
+                "verify",
+                ["no passing check (tests, build, manual) since the last change"],
+                "stale",
+                {"type": "child_reported", "unit": "v", "summary": "done"},
+            ),
+        )
+    ]
+    assert state["tasks"] == ["task of u", "task of v"]
+
+
 def test_the_first_waiting_unit_is_judged_and_the_others_are_named() -> None:
     table = Table()
     table.units("a", "b", "c")
