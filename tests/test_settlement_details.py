@@ -8,8 +8,9 @@ from loopbook import events as e
 from loopbook.advisors.asking import Answer, Chosen, Failure, Likely, Noul, Packet
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import DecideNow, Gate, Scene
+from loopbook.entry import Draft
 from loopbook.projections import BookState
-from loopbook.settlement import Advice, Later, Settlement, Traced, close, deliver
+from loopbook.settlement import Advice, Ask, Later, Settlement, Traced, close, deliver, settle
 from tests.flows import CONTENT, Table
 from tests.plain import Plain
 
@@ -160,6 +161,49 @@ def test_what_answers_cost_that_came_to_nothing_is_kept() -> None:
     (silence,) = table.of(e.PassedOver)
     assert isinstance(silence, e.PassedOver)
     assert (silence.asked, silence.cost_usd, silence.input_tokens) == (2, 0.75, 14)
+
+
+def test_a_judgment_keeps_who_answered_and_what_it_took() -> None:
+    table = Table()
+    table.change()
+    table.thinking = [lambda: table.change(summary="two")]
+    said = {"move": Chosen("advance")}
+    kept = {
+        "model_asked": "m", "model_answered": "m-1", "request_id": "r", "latency_ms": 12.5, "cost_usd": 0.5,
+        "input_tokens": 7, "output_tokens": 3,
+    }  # fmt: skip
+    first = Answer(said, cost_usd=0.25, input_tokens=1, output_tokens=1)
+    table.answers = [first, Answer(said, **kept)]  # type: ignore[arg-type]  # fields of an answer
+    table.settle()
+    (judged,) = table.of(e.Judged)
+    assert isinstance(judged, e.Judged)
+    assert judged.asked == 2
+    for name, value in {**kept, "cost_usd": 0.75, "input_tokens": 8, "output_tokens": 4}.items():
+        assert getattr(judged, name) == value, name
+    assert judged.basis == {"packets": [packet.digest for packet in table.asked]}
+
+
+def test_what_an_advisor_is_set_to_is_kept_with_its_judgment_and_what_is_usual_is_not() -> None:
+    table = Table()
+    table.change()
+    table.settle()
+    table.change(summary="two")
+    table.settle("r2", advisors=(SecondThought(waiting_tools=frozenset({"sleep"})),))
+    assert [one.basis for one in table.of(e.Judged) if isinstance(one, e.Judged)] == [
+        {}, {"settings": {"waiting_tools": ["sleep"]}},
+    ]  # fmt: skip
+
+
+def test_an_ask_tells_for_whom_it_is_and_takes_no_other_answer() -> None:
+    table = Table()
+    table.change()
+    table.add(e.RunSettled(run="r1"))
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), (SecondThought(),))
+    asked = flow.send(table.reply(next(flow), {}))
+    assert isinstance(asked, Ask)
+    assert asked.advisor == "second-thought"
+    with pytest.raises(TypeError, match=r"^an Ask is answered with Heard; send what was answered$"):
+        flow.send(table.entries[0])
 
 
 # --- closes --------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from loopbook import events as e
-from loopbook.advisors.asking import Answer, answer_from
+from loopbook.advisors.asking import Answer, Failure, Likely, answer_from
 from loopbook.advisors.second_thought import SecondThought, subjects, words
 from loopbook.advisors.shape import AskPacket, Decision, PassOver, Say, Scene, Silence
 from loopbook.projections import position
@@ -157,6 +157,90 @@ def test_beside_units_a_todo_that_anybody_named_is_no_news(units: tuple[str, ...
     assert subjects.loop_has_news(table.state, ADVISOR.name) is news
 
 
+@pytest.mark.parametrize("units", [(), ("a", "b")])
+def test_a_todo_that_was_judged_and_not_named_is_read_too(units: tuple[str, ...]) -> None:
+    table = Table()
+    table.units(*units)
+    table.add(e.TodoOpened(todo="t", subject="x"))
+    table.add(e.Judged(advisor=ADVISOR.name, read_to=table.state.version))
+    assert not subjects.loop_has_news(table.state, ADVISOR.name)
+
+
+# --- packets ----------------------------------------------------------------------------------------
+
+
+def test_a_packet_about_the_loop() -> None:
+    table = Table()
+    table.add(e.Change(summary="one", diff_summary="+1"))
+    table.add(e.TodoOpened(todo="t", subject="later"))
+    table.add(e.Task(text="look"))
+    table.add(e.Friction(text="slow"))
+    table.add(e.Friction(text="no compiler", child="c1"))
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    assert (asked.packet.unit, asked.packet.sort) == (None, "away")
+    assert asked.packet.state == {
+        "last_evidence": {"type": "change", "unit": None, "summary": "one"},
+        "phase": {
+            "current": "change",
+            "next": "verify",
+            "missing": ["no passing check (tests, build, manual) since the last change"],
+        },
+        "verify": "stale",
+        "kind": "change",
+        "intent": "Add a retry",
+        "anchor": None,
+        "diff_summary": "+1",
+        "open_todos": [{"id": "t", "subject": "later"}],
+        "tasks": ["look"],
+        "friction": ["slow", "c1: no compiler"],
+    }
+
+
+def test_a_packet_about_a_unit_is_about_its_own_work() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.add(e.Change(summary="one", diff_summary="+1"), "a")
+    table.check("pass", "a")
+    table.add(e.Change(summary="two", diff_summary="+2"), "b")
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    state = asked.packet.state
+    assert asked.packet.unit == "a"
+    assert state["last_evidence"] == {"type": "check", "unit": "a", "outcome": "pass"}
+    assert state["phase"] == {
+        "current": "verify",
+        "next": "review",
+        "missing": ["no review since the last change"],
+    }
+    assert (state["verify"], state["diff_summary"]) == ("passing", "+1")
+
+
+@pytest.mark.parametrize(
+    ("event", "word", "value"),
+    [
+        (e.Review(tier="full", reviewer="r"), "tier", "full"),
+        (e.Decision(text="yes", decided_by="user"), "summary", "yes"),
+        (e.Source(locator="x", summary="read"), "summary", "read"),
+        (e.ChildReported(child="c", ok=True, summary="done"), "summary", "done"),
+    ],
+)
+def test_the_last_evidence_is_told_by_its_word(event: e.Event, word: str, value: str) -> None:
+    table = Table()
+    table.add(event)
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    assert asked.packet.state["last_evidence"] == {"type": event.type, "unit": None, word: value}
+
+
+def test_a_close_without_a_claim_has_none() -> None:
+    table = Table()
+    table.add(e.CloseDeclared())
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    assert (asked.packet.state["close_claim"], asked.packet.sort) == ("", "close")
+
+
 # --- reasons, and what stands beside them -------------------------------------------------------------
 
 
@@ -199,6 +283,25 @@ def test_with_no_packet_or_no_answer_nothing_is_decided() -> None:
     assert ADVISOR.decide(table.state, None, Answer({})) == Decision(nobody, judged=False)
     of_a = nobody._replace(unit="a")
     assert ADVISOR.decide(table.state, asked.packet, None) == Decision(of_a, judged=False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        (Failure("timeout", "8 s"), "timeout"),
+        (Answer({}, {"move": "not an option"}), "move: not an option"),
+        (Answer({}), "move: no answer"),
+        (Answer({"move": Likely(0.5)}), "move: no answer"),
+    ],
+)
+def test_an_answer_without_a_move_is_a_failure_of_the_judge(answer: Answer | Failure, detail: str) -> None:
+    table = Table()
+    table.units("a", "b")
+    table.change("a")
+    asked = gate(table)
+    assert isinstance(asked, AskPacket)
+    failed = Silence("judge-failed", detail, "a")
+    assert ADVISOR.decide(table.state, asked.packet, answer) == Decision(failed, judged=False)
 
 
 def test_agreement_with_a_close_is_a_closes_silence() -> None:
