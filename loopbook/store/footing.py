@@ -62,21 +62,26 @@ class Gathered:
         self._last: dict[str, int] = {}
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows as they are, remembering of each stream where it begins and ends."""
+        """The rows as they are, noting each."""
         for row in rows:
-            self._note(row)
+            self.note((row,))
             self.passed += 1
             yield row
 
-    def _note(self, row: Row) -> None:
-        stream, version, _, _ = row
-        if stream.startswith("once:"):  # a book may hold an event of the type "reserved"
-            return
-        known = self._first.get(stream)
-        if known is None or version < known[1]:
-            self._first[stream] = row
-        if known is None or version > self._last[stream]:
-            self._last[stream] = version
+    def note(self, rows: Iterable[Row]) -> None:
+        """Remember of each stream where it begins and ends."""
+        first, last = self._first, self._last
+        for row in rows:  # inline: every row of every save comes by here
+            stream, version = row[0], row[1]
+            if stream.startswith("once:"):  # a book may hold an event of the type "reserved"
+                continue
+            known = first.get(stream)
+            if known is None:
+                first[stream], last[stream] = row, version
+            elif version > last[stream]:
+                last[stream] = version
+            elif version < known[1]:
+                first[stream] = row
 
     def footing(self) -> Footing:
         """What they stand on. Raises ``DamagedEntry`` for a fork that does not say of what."""
@@ -94,8 +99,7 @@ class Gathered:
 def footing(rows: Iterable[Row]) -> Footing:
     """What rows at hand stand on."""
     gathered = Gathered()
-    for _ in gathered.passing(rows):
-        pass
+    gathered.note(rows)
     return gathered.footing()
 
 

@@ -41,6 +41,9 @@ class SQLiteBooks(SQLiteApplicationRecorder):
     def __init__(self, datastore: SQLiteDatastore, connections: Connections) -> None:
         super().__init__(datastore)
         self.connections = connections
+        where = f"FROM {self.events_table_name} WHERE originator_id=? AND"
+        self._sum_at = f"SELECT {_END} {where} originator_version=?"
+        self._beside = f"SELECT 1 {where} (originator_version<? OR originator_version>?) LIMIT 1"
         #: Whether there was no table of snapshots when it was looked at last.
         self._older = False
 
@@ -93,14 +96,12 @@ class SQLiteBooks(SQLiteApplicationRecorder):
 
     def _stand(self, connection: sqlite3.Connection, needed: Footing) -> None:
         """Refuse what does not stand on what is there."""
-        where = f"FROM {self.events_table_name} WHERE originator_id=? AND"
-        for stand in needed.stands:
-            found = connection.execute(f"SELECT {_END} {where} originator_version=?", stand[:2]).fetchone()
-            if found is None or sum_in(found[0]) != stand.sum:
-                raise unfounded(stand)
-        other = f"SELECT 1 {where} (originator_version<? OR originator_version>?) LIMIT 1"
+        for stream, version, digest in needed.stands:
+            found = connection.execute(self._sum_at, (stream, version)).fetchone()
+            if found is None or sum_in(found[0]) != digest:
+                raise unfounded(Stand(stream, version, digest))
         for begun in needed.begun:
-            if connection.execute(other, begun).fetchone() is not None:
+            if connection.execute(self._beside, begun).fetchone() is not None:
                 raise unfounded(begun)
 
     def _write(self, work: Callable[[sqlite3.Connection], object], *, waits: bool = True) -> None:
