@@ -28,7 +28,15 @@ def judge(settings: Settings, environ: Mapping[str, str] | None = None) -> Syste
     return found if found.can_ask() else None
 
 
-def system_one(settings: Settings, environ: Mapping[str, str]) -> SystemOne:
+def judge_of(environ: Mapping[str, str], redactor: Redactor | None = None) -> SystemOne | None:
+    """The same for the environment alone: no file of settings is read. Raises ``InvalidSettings`` too."""
+    from loopbook.settings import load_settings
+
+    found = system_one(load_settings(None, environ, files=False), environ, redactor)
+    return found if found.can_ask() else None
+
+
+def system_one(settings: Settings, environ: Mapping[str, str], redactor: Redactor | None = None) -> SystemOne:
     """The same, whether or not it has what it takes to ask."""
     from loopbook.judges.system_one import Price, SystemOne
 
@@ -39,7 +47,7 @@ def system_one(settings: Settings, environ: Mapping[str, str]) -> SystemOne:
         dialect=settings.judge_dialect,
         allow_http=settings.judge_allow_http,
         price=Price(settings.judge_price, settings.judge_output_price or 0.0),
-        redactor=Redactor.of_variables(environ),
+        redactor=Redactor.of_variables(environ) if redactor is None else redactor,
     )
 
 

@@ -12,9 +12,10 @@ from loopbook.engine import ADVISORS
 from loopbook.errors import InvalidSettings
 from loopbook.events import Change, Judged, PassedOver, RunSettled
 from loopbook.judges.scripted import Scripted
+from loopbook.judges.system_one import SystemOne
 from loopbook.limits import Options, Thresholds
 from loopbook.loop import Books
-from loopbook.settings import Settings, load_settings
+from loopbook.settings import SETTINGS, Settings, load_settings
 from tests.flows import CONTENT
 
 
@@ -101,6 +102,56 @@ def test_the_settings_of_the_judge_arrive_in_it(tmp_path: Path) -> None:
         "llama-cpp",
     )
     assert (found.allow_http, found.price) == (True, (0.5, 2.0))
+
+
+#: Every variable that says something of the judge itself, with the attribute of it that it sets.
+OF_THE_JUDGE = {
+    "LOOPBOOK_JUDGE_URL": ("http://judge.example:8080", "base_url"),
+    "TYPESAFE_BASE_URL": ("https://gateway.example", "base_url"),
+    "LOOPBOOK_JUDGE_MODEL": ("m-1", "model"),
+    "LOOPBOOK_JUDGE_DIALECT": ("llama-cpp", "dialect"),
+    "LOOPBOOK_JUDGE_ALLOW_HTTP": ("yes", "allow_http"),
+    "LOOPBOOK_JUDGE_PRICE": ("0.5", "price"),
+    "LOOPBOOK_JUDGE_OUTPUT_PRICE": ("2", "price"),
+}
+
+
+def test_every_variable_of_the_judge_is_known_here() -> None:
+    of_settles = {"LOOPBOOK_JUDGE_TIMEOUT", "LOOPBOOK_JUDGE_CAP"}
+    names = {
+        one for name, row in SETTINGS.items() if name.startswith("judge_") for one in (row.variable, row.weak)
+    }
+    assert names - {None} == {*OF_THE_JUDGE, *of_settles}
+
+
+@pytest.mark.parametrize("names", [(), *[(name,) for name in OF_THE_JUDGE], tuple(OF_THE_JUDGE)])
+def test_the_judge_of_the_environment_is_that_of_the_settings_where_there_is_no_file(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    env = {"HOME": str(tmp_path), "LOOPBOOK_JUDGE_KEY": "some-key-0123"}
+    env |= {name: OF_THE_JUDGE[name][0] for name in names}
+    one, other = SystemOne.from_env(env), own.judge(load_settings(None, env, platform="linux"), env)
+    assert one is not None
+    assert other is not None
+    plain = SystemOne(key="some-key-0123")
+    for attribute in {attribute for _, attribute in OF_THE_JUDGE.values()}:
+        assert getattr(one, attribute) == getattr(other, attribute)
+    for name in names:
+        attribute = OF_THE_JUDGE[name][1]
+        assert getattr(one, attribute) != getattr(plain, attribute)
+
+
+def test_the_judge_of_the_environment_reads_no_settings_file(tmp_path: Path) -> None:
+    file = tmp_path / ".config" / "loopbook" / "settings.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('judge_url = "https://file.example"\nnonsense = 1\n')
+    found = SystemOne.from_env({"HOME": str(tmp_path), "LOOPBOOK_JUDGE_KEY": "some-key-0123"})
+    assert str(found) == "https://api.typesafe.ai (typesafe) jev-latest"
+
+
+def test_a_variable_that_is_wrong_is_told_by_either(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings, match=r"\$LOOPBOOK_JUDGE_PRICE: judge_price must be a number"):
+        SystemOne.from_env({"HOME": str(tmp_path), "LOOPBOOK_JUDGE_PRICE": "much"})
 
 
 def test_a_projects_file_can_neither_name_nor_pay_the_judge(tmp_path: Path) -> None:

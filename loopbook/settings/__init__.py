@@ -81,11 +81,13 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     arguments: Mapping[str, object] | None = None,
     *,
+    files: bool = True,
     platform: str = sys.platform,
 ) -> Settings:
     """Settle every setting for a project folder (``None``: no project's file is looked for).
 
-    ``arguments`` hold what the caller was given by hand; ``None`` in it means not given. Raises
+    ``arguments`` hold what the caller was given by hand; ``None`` in it means not given. Without ``files``
+    no file is read, the user's neither. Raises
     ``InvalidSettings`` that names file (or variable) and key for anything unknown or wrong.
 
     >>> load_settings(environ={"HOME": "/nowhere", "LOOPBOOK_STORE": "sqlite:///a.db"}).store
@@ -98,8 +100,8 @@ def load_settings(
     for name, row in SETTINGS.items():
         if row.weak and (raw := env.get(row.weak)):
             settled.take({name: raw}, Place(f"${row.weak}", here, home))
-    settled.take(toml(user), Place(str(user), user.parent, home))
-    if file := project_file(project):
+    settled.take(toml(user) if files else {}, Place(str(user), user.parent, home))
+    if files and (file := project_file(project)):
         settled.tighten(_allowed(toml(file), file, user), Place(str(file), file.parent, home))
     for name, row in SETTINGS.items():
         if row.variable and (raw := env.get(row.variable)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from urllib.parse import quote
 
 import anyio
@@ -16,7 +16,7 @@ from loopbook.evidence.redaction import Redactor
 from loopbook.judges.system_one import wire
 from loopbook.judges.system_one.address import Refused, checked, origin_of, shown
 from loopbook.judges.system_one.dialects import Dialect, dialect_of
-from loopbook.judges.system_one.key import Key, find_key
+from loopbook.judges.system_one.key import Key
 from loopbook.judges.system_one.lines import Line, LineId, line_of
 from loopbook.judges.system_one.parsing import Reply, logged, understood
 from loopbook.judges.system_one.prices import Bill, Price
@@ -84,29 +84,22 @@ class SystemOne:
         self._find_key: Callable[[], Key | None] = key if callable(key) else lambda: given
         self._redactor = Redactor.of_variables(os.environ) if redactor is None else redactor
 
-    @classmethod
+    @staticmethod
     def from_env(
-        cls, environ: Mapping[str, str] | None = None, *, redactor: Redactor | None = None
-    ) -> Self | None:
+        environ: Mapping[str, str] | None = None, *, redactor: Redactor | None = None
+    ) -> SystemOne | None:
         """The judge that the environment names, its key from there or from the user's key file; nobody
         where a key is needed and there is none.
 
-        Variables: ``LOOPBOOK_JUDGE_URL``, ``_MODEL``, ``_DIALECT``, ``_KEY``; ``TYPESAFE_API_KEY`` with
-        ``TYPESAFE_BASE_URL``. The user's settings file is read by ``loopbook.own.judge`` alone.
+        Its variables are those of the settings (docs/judge.md); no settings file is read, that is for
+        ``loopbook.own.judge``. Raises ``InvalidSettings`` and ``UnknownDialect``.
 
         >>> SystemOne.from_env({"HOME": "/nowhere", "LOOPBOOK_JUDGE_URL": "http://localhost:11434"})
         <SystemOne http://localhost:11434 (ollama)>
         """
-        env = os.environ if environ is None else environ
-        url = env.get("LOOPBOOK_JUDGE_URL") or env.get("TYPESAFE_BASE_URL") or JUDGE_URL
-        judge = cls(
-            url,
-            model=env.get("LOOPBOOK_JUDGE_MODEL") or None,
-            key=lambda: find_key(url, env),
-            dialect=env.get("LOOPBOOK_JUDGE_DIALECT") or None,
-            redactor=Redactor.of_variables(env) if redactor is None else redactor,
-        )
-        return judge if judge.can_ask() else None
+        from loopbook.own import judge_of  # noqa: PLC0415 - an edge: nothing else here knows settings
+
+        return judge_of(os.environ if environ is None else environ, redactor)
 
     def __repr__(self) -> str:
         return f"<SystemOne {self}>"
