@@ -54,27 +54,35 @@ if TYPE_CHECKING:
     from loopbook.events import UnitStarted as UnitStarted
     from loopbook.events import Unknown as Unknown
     from loopbook.events import Watch as Watch
+    from loopbook.judges.scripted import Line as Line
+    from loopbook.judges.scripted import Scripted as Scripted
     from loopbook.judges.system_one import SystemOne as SystemOne
     from loopbook.loop import Books as Books
     from loopbook.loop import Loop as Loop
+    from loopbook.run import Call as Call
+    from loopbook.run import Observed as Observed
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Accept", "Base", "BookChosen", "Books", "Catalogued", "Change", "Check", "ChildDropped", "ChildLinked",
-    "ChildLost", "ChildReported", "CloseDeclared", "Decision", "Delivered", "Event", "Finding", "FollowUp",
-    "Forked", "Friction", "Judged", "Loop", "LoopClosed", "LoopOpened", "LoopReopened", "Noticed", "Origin",
-    "Outcome", "PassedOver", "Prompted", "Reserved", "Review", "RunSettled", "Scope", "Scrubbed",
-    "SessionAdopted", "Source", "Switched", "SystemOne", "Task", "Tier", "TodoCompleted", "TodoDropped",
-    "TodoFollowupSet", "TodoOpened", "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown",
-    "Watch",
+    "Accept", "Base", "BookChosen", "Books", "Call", "Catalogued", "Change", "Check", "ChildDropped",
+    "ChildLinked", "ChildLost", "ChildReported", "CloseDeclared", "Decision", "Delivered", "Event",
+    "Finding", "FollowUp", "Forked", "Friction", "Judged", "Line", "Loop", "LoopClosed", "LoopOpened",
+    "LoopReopened", "Noticed", "Observed", "Origin", "Outcome", "PassedOver", "Prompted", "Reserved",
+    "Review", "RunSettled", "Scope", "Scripted", "Scrubbed", "SessionAdopted", "Source", "Switched",
+    "SystemOne", "Task", "Tier", "TodoCompleted", "TodoDropped", "TodoFollowupSet", "TodoOpened",
+    "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown", "Watch",
 ]  # fmt: skip
 
 
 #: Where the names are that are no events.
 _ELSEWHERE = {
     "Books": "loopbook.loop",
+    "Call": "loopbook.run",
+    "Line": "loopbook.judges.scripted",
     "Loop": "loopbook.loop",
+    "Observed": "loopbook.run",
+    "Scripted": "loopbook.judges.scripted",
     "SystemOne": "loopbook.judges.system_one",
 }
 

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 import loopbook
-from loopbook import Check, Scope, events, loop
-from loopbook.judges import system_one
+from loopbook import Check, Scope, events, loop, run
+from loopbook.judges import scripted, system_one
 
+ELSEWHERE = {
+    "Books": loop, "Call": run, "Line": scripted, "Loop": loop, "Observed": run, "Scripted": scripted,
+    "SystemOne": system_one,
+}  # fmt: skip
 CODE = """
 from loopbook import Books, Check, Loop, Scope
 check: Check = Check(command="pytest", outcome="pass")
@@ -23,7 +27,7 @@ Check(command="pytest", outcome="passed")
 def test_every_event_is_a_name_of_the_package() -> None:
     assert {cls.__name__ for cls in events.BY_TYPE.values()} <= set(loopbook.__all__)
     for name in loopbook.__all__:
-        home = {"Books": loop, "Loop": loop, "SystemOne": system_one}.get(name, events)
+        home = ELSEWHERE.get(name, events)
         assert getattr(loopbook, name) is getattr(home, name)
 
 
