@@ -208,7 +208,7 @@ _OUTCOMES: Mapping[Outcome, str] = {
     "differs": "otherwise (the first is above)",
     "other-rules": "otherwise, by rules of another version",
     "scrubbed": "otherwise, since texts before them are gone",
-    "unchecked": "not decided again",
+    "unchecked": "not decided again, so nothing is known of these",
 }
 
 

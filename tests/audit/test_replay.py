@@ -289,7 +289,7 @@ def test_what_was_scrubbed_since_may_differ_and_says_so() -> None:
     table = Table()
     table.change(summary="a secret")
     table.settle()
-    entries = edited(table, e.Change, summary="[scrubbed]")
+    entries = edited(table, e.Change, summary="[scrubbed 8 chars]")
     scrub = e.Scrubbed(of="loop:t", seqs=(2,), before="", after="")
     entries.append(Entry("loop:t", len(entries) + 1, scrub, NOON))
     came = replay(entries)
@@ -297,6 +297,15 @@ def test_what_was_scrubbed_since_may_differ_and_says_so() -> None:
     assert "seq 2" in came.decisions[0].verdict.why
     later = entries[-1]._replace(event=scrub.model_copy(update={"seqs": (6,)}))
     assert outcomes(replay([*entries[:-1], later])) == ["differs"]
+
+
+def test_what_reads_no_scrubbed_text_is_not_excused_by_a_scrub() -> None:
+    table = Table()
+    table.change(summary="a secret")
+    table.settle()
+    entries = edited(table, e.Change, summary="forged")
+    scrub = e.Scrubbed(of="loop:t", seqs=(1,), before="", after="")
+    assert outcomes(replay([*entries, Entry("loop:t", len(entries) + 1, scrub, NOON)])) == ["differs"]
 
 
 def test_who_is_not_here_is_not_checked() -> None:

@@ -9,6 +9,7 @@ these rules, and by nothing else; and a rule that was changed by mistake is seen
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import takewhile
@@ -86,9 +87,21 @@ def replay(entries: Iterable[Entry], makers: Makers = MAKERS, *, to: int | None 
                 scrubbed.append(entry.event.seqs)
             yield entry
 
-    decided = [_decided(one, makers) for one in decisions(upto(), walk)]
+    decided: list[Decided] = []
+    marked: set[int] = set()
+    for one in decisions(upto(), walk):
+        decided.append(_decided(one, makers))
+        if decided[-1].verdict.outcome == "differs" and _reads_marks(one):
+            marked.add(one.first.seq)
     since = min((min(seqs) for seqs in scrubbed if seqs), default=None)
-    return Replay(walk.state.version, walk.state, tuple(_excused(one, since) for one in decided))
+    excused = (_excused(one, since if one.seq in marked else None) for one in decided)
+    return Replay(walk.state.version, walk.state, tuple(excused))
+
+
+#: What stands where a text was scrubbed from.
+_MARK = re.compile(
+    r"\[(?:scrubbed \d{1,20} chars|scrubbed-\d{1,20}-chars(?:-\d{1,20})?|removed(?:-\d{1,20})?)\]"
+)
 
 
 def _decided(recorded: Recorded, makers: Makers) -> Decided:
@@ -107,6 +120,12 @@ def _decided(recorded: Recorded, makers: Makers) -> Decided:
     )
 
 
+def _reads_marks(recorded: Recorded) -> bool:
+    """Whether texts were scrubbed from what a decision was made of: its state, its run, and itself."""
+    events = [entry.event for entry in recorded.entries]
+    return any(_MARK.search(repr(part)) for part in (recorded.before, recorded.run, events))
+
+
 def _position(recorded: Recorded) -> Position:
     try:
         return position(recorded.before, recorded.first.unit)
@@ -115,7 +134,7 @@ def _position(recorded: Recorded) -> Position:
 
 
 def _excused(one: Decided, since: int | None) -> Decided:
-    """A difference after an entry that has lost texts is no fault of the rules."""
+    """A difference of a decision that reads what has lost texts is no fault of the rules."""
     if one.verdict.outcome != "differs" or since is None or since > one.last:
         return one
     why = f"texts were scrubbed from entries since, of seq {since} and perhaps later"
