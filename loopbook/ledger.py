@@ -31,14 +31,19 @@ BATCH = 500
 T = TypeVar("T")
 
 
-class Settling(TypedDict, total=False):
-    """What may be said of a settle beside its run and judge: see ``Ledger.settling``. What is not said
-    is as the ledger's options have it."""
+class Delivering(TypedDict, total=False):
+    """What may be said of what is delivered later: see ``Ledger.settling``. What is not said is as the
+    ledger's options have it."""
 
-    advisors: Sequence[Advisor]
     session: str | None
     idle: Callable[[], bool] | None
     max_continuations: int | None
+
+
+class Settling(Delivering, total=False):
+    """What may be said of a settle beside its run and judge."""
+
+    advisors: Sequence[Advisor]
 
 
 class Ledger:
@@ -212,20 +217,16 @@ class Ledger:
         flow = self.settling(run, judge=judge is not None, **more)
         return drive_blocking(flow, judge, self._within(timeout))
 
-    def delivering(
-        self,
-        later: Later,
-        *,
-        session: str | None = None,
-        idle: Callable[[], bool] | None = None,
-    ) -> Driven[Settlement]:
+    def delivering(self, later: Later, **more: Unpack[Delivering]) -> Driven[Settlement]:
         """The flow of what a settlement put off, for whoever answers it himself."""
         from loopbook.settlement import deliver
 
-        def flow(state: BookState) -> Flow[Settlement]:
-            return deliver(state, later, max_continuations=self.options.max_continuations)
+        most = more.get("max_continuations", self.options.max_continuations)
 
-        return self._driven(flow, session, idle)
+        def flow(state: BookState) -> Flow[Settlement]:
+            return deliver(state, later, max_continuations=most)
+
+        return self._driven(flow, more.get("session"), more.get("idle"))
 
     async def deliver(
         self,
@@ -233,15 +234,26 @@ class Ledger:
         *,
         judge: Judge | None,
         timeout: float | None = None,
-        session: str | None = None,
-        idle: Callable[[], bool] | None = None,
+        **more: Unpack[Delivering],
     ) -> Settlement:
-        """Ask what a settlement put off; what is said then still has to hold then."""
+        """Ask what a settlement put off, within 90 seconds or ``timeout``; what is said then still has to
+        hold then. ``more`` is as in ``settling``."""
         from loopbook.engine import drive
 
-        return await drive(
-            self.delivering(later, session=session, idle=idle), judge, self._within(timeout, DELIVER_SEC)
-        )
+        return await drive(self.delivering(later, **more), judge, self._within(timeout, DELIVER_SEC))
+
+    def deliver_blocking(
+        self,
+        later: Later,
+        *,
+        judge: Judge | None,
+        timeout: float | None = None,
+        **more: Unpack[Delivering],
+    ) -> Settlement:
+        """``deliver`` where there is no event loop."""
+        from loopbook.engine import drive_blocking
+
+        return drive_blocking(self.delivering(later, **more), judge, self._within(timeout, DELIVER_SEC))
 
     def undelivered(self) -> tuple[Advice, ...]:
         """The newest 16 notices of this book that no host has acknowledged, oldest first.

@@ -36,6 +36,7 @@ from loopbook.judges.scripted import Scripted
 from loopbook.loop import Books, Loop
 from loopbook.settlement import Advice, Settlement
 from tests.flows import CONTENT
+from tests.plain import Plain
 
 Ways = Callable[[Loop, RunSettled, Judge, float], Advice | None]
 
@@ -472,3 +473,16 @@ def test_sessions_in_processes_of_their_own_never_repeat_each_other(tmp_path: Pa
     assert len(runs) == len(set(runs)) == 3 * turns
     decided = [e.run for e in (entry.event for entry in entries) if isinstance(e, Judged)]
     assert len(decided) == len(set(decided))
+
+
+@pytest.mark.parametrize("most", [0, 8])
+def test_what_was_put_off_is_delivered_without_an_event_loop_within_its_bound(most: int) -> None:
+    loop = changed()
+    (later,) = loop.settlement_blocking(
+        RunSettled(run="r1"), judge=Scripted([{"ok": 1}]), advisors=(Plain("late", "later"),)
+    ).later
+    came = loop.deliver_blocking(later, judge=Scripted([{"ok": 1}]), max_continuations=most)
+    assert came.advice is not None
+    assert came.advice.continues == (most > 0)
+    with pytest.raises(InvalidTimeout):
+        loop.deliver_blocking(later, judge=None, timeout=float("nan"))

@@ -44,4 +44,8 @@ class Judge(Protocol):
 
         May be cancelled at any await. Whoever drives it ends the wait at the deadline in any case,
         and takes what it raises for a failure of kind ``error``.
+
+        It has to await: one that computes or blocks without awaiting holds up the event loop that drives
+        it, and no deadline ends that. Such a judge does it in a thread (``anyio.to_thread``), or is driven
+        by the blocking calls, which give it one.
         """

@@ -9,9 +9,13 @@ from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.shape import Advisor, Scene
 from loopbook.entry import Draft, Entry
 from loopbook.projections import BookState
+from loopbook.projections.runs import BOUND
 
-#: The reason of a silence because that many were.
-BOUND = "bound"
+__all__ = [
+    "ASKS", "BOUND", "FLOW_VERSION", "Advice", "Append", "Ask", "Close", "CloseAnswer", "Flow", "Heard",
+    "Later", "Read", "Settlement", "Traced", "Written",
+]  # fmt: skip
+
 #: How often one decision is asked: once, and once more on another packet.
 ASKS = 2
 #: Grows with every change of what the flow itself decides: what is a duplicate, what continues, what is
