@@ -15,16 +15,19 @@ from loopbook.limits import Options, Thresholds
 if TYPE_CHECKING:
     from loopbook.advisors.shape import Advisor
     from loopbook.judges.system_one import Key, SystemOne
+    from loopbook.judges.system_one.closures import Closures
     from loopbook.settings import Settings
 
 
 def judge(settings: Settings, environ: Mapping[str, str] | None = None) -> SystemOne | None:
     """The judge that settings and environment name; nobody where a key is needed and there is none.
 
-    The key is looked for anew each time something is asked. Raises ``UnknownDialect``.
+    The key is looked for anew each time something is asked; where a server refuses it, other processes know
+    that from the user's data folder. Raises ``UnknownDialect``.
     """
     env = os.environ if environ is None else environ
     found = system_one(settings, env)
+    found.closures = closures(env)
     return found if found.can_ask() else None
 
 
@@ -49,6 +52,14 @@ def system_one(settings: Settings, environ: Mapping[str, str], redactor: Redacto
         price=Price(settings.judge_price, settings.judge_output_price or 0.0),
         redactor=Redactor.of_variables(environ) if redactor is None else redactor,
     )
+
+
+def closures(environ: Mapping[str, str]) -> Closures:
+    """The servers that refused the user's key lately."""
+    from loopbook.judges.system_one.closures import Closures
+    from loopbook.places import data_folder
+
+    return Closures(data_folder(environ))
 
 
 def own_key(settings: Settings, environ: Mapping[str, str]) -> Key | None:

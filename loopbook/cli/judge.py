@@ -102,6 +102,7 @@ def set_key() -> None:
     """Type the key of the judge's server; it is not shown, and kept in a file that only you can read."""
     from loopbook.judges.system_one.address import Refused, checked, origin_of
     from loopbook.judges.system_one.key import keep_key
+    from loopbook.own import closures
 
     settings = settings_for(None)
     try:
@@ -110,6 +111,7 @@ def set_key() -> None:
     except Refused as why:
         raise typer.BadParameter(f"judge_url is {why}") from None
     file = keep_key(settings.judge_url, _typed(f"key for {origin}: "), os.environ)
+    closures(os.environ).open(origin)
     say(f"the key for {origin} is kept in {file}")
 
 
@@ -156,7 +158,14 @@ def _judge(timeout: float | None) -> tuple[SystemOne, float]:
 def _asked(judge: SystemOne, packet: Packet, seconds: float) -> Answer | Failure:
     import anyio
 
-    return anyio.run(judge.ask, packet, seconds)
+    from loopbook.judges import Answer
+    from loopbook.judges.system_one.address import origin_of
+    from loopbook.own import closures
+
+    outcome = anyio.run(judge.ask, packet, seconds)
+    if isinstance(outcome, Answer):  # whoever asks by hand asks anyway: what was closed is open again
+        closures(os.environ).open(origin_of(judge.base_url))
+    return outcome
 
 
 def _show(judge: SystemOne, packet: Packet, *, as_json: bool) -> None:

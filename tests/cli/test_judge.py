@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from loopbook.cli.exits import FOUND, STORE, USAGE
+from loopbook.judges.system_one import Key
+from loopbook.judges.system_one.lines import line_of
+from loopbook.own import closures
 from tests.cli.conftest import Cli
 from tests.conftest import ROOT
 from tests.judges.faulty import Faulty
@@ -155,6 +158,16 @@ def test_an_unknown_dialect_is_told(asking: Cli, monkeypatch: pytest.MonkeyPatch
     assert "there are: typesafe, " in asking.error(USAGE, "judge", "ask", "packet.json")
 
 
+def test_asking_by_hand_asks_anyway_and_an_answer_opens_what_was_closed(
+    asking: Cli, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = line_of(faulty.url, Key(KEY, "the test"))[0]
+    closures(os.environ).close(line, "http-payment")
+    monkeypatch.setenv("LOOPBOOK_JUDGE_KEY", KEY)
+    asking.ok("judge", "ask", "packet.json")
+    assert closures(os.environ).kind(line) == ""
+
+
 # --- probing -----------------------------------------------------------------------------------
 
 
@@ -228,11 +241,14 @@ def test_a_key_is_not_taken_from_a_pipe(asking: Cli) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such terminals there")
 def test_a_key_that_is_typed_is_kept_for_its_server_and_never_shown(asking: Cli, faulty: Faulty) -> None:
+    line = line_of(faulty.url, Key("former-key", "the test"))[0]
+    closures(os.environ).close(line, "http-auth")
     shown = typed(asking.folder, f"{KEY}\n")
     assert f"key for {faulty.url}: " in shown
     assert KEY not in shown
     file = asking.folder / ".config" / "loopbook" / "judge-keys"
     assert f"is kept in {file}" in shown
+    assert closures(os.environ).kind(line) == "", "what the former key had closed is open"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     asking.ok("judge", "ask", "packet.json")
     assert f"Bearer {KEY}".encode() in faulty.received["fine"][-1].raw

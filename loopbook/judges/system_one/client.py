@@ -15,6 +15,7 @@ from loopbook.errors import InvalidKey, KeyFileRefused
 from loopbook.evidence.redaction import Redactor
 from loopbook.judges.system_one import wire
 from loopbook.judges.system_one.address import Refused, checked, origin_of, shown
+from loopbook.judges.system_one.closures import Closures
 from loopbook.judges.system_one.dialects import Dialect, dialect_of
 from loopbook.judges.system_one.key import Key
 from loopbook.judges.system_one.lines import Line, LineId, line_of
@@ -55,7 +56,8 @@ class SystemOne:
     ``key`` is the key itself, or where to look for it each time; without one only servers that need none
     are asked. ``dialect`` is a name of ``DIALECTS`` where the address does not tell. ``redactor`` hides
     secrets before anything is sent (default: the values of this process's variables whose names say that
-    they are secret); the key itself is hidden in any case. It may be asked from any thread and event
+    they are secret); the key itself is hidden in any case. ``closures`` keep for other processes that a
+    server has refused a key (default: this process alone knows). It may be asked from any thread and event
     loop, and holds no connection between two asks.
 
     >>> judge = SystemOne("http://localhost:11434", model="nimble")
@@ -73,6 +75,7 @@ class SystemOne:
         allow_http: bool = False,
         price: Price | None = None,
         redactor: Redactor | None = None,
+        closures: Closures | None = None,
     ) -> None:
         """Raises ``UnknownDialect``, and ``InvalidKey`` for a key that could not be sent."""
         self.base_url = base_url
@@ -82,6 +85,7 @@ class SystemOne:
         self.price = price or Price()
         given = Key(key, "the caller") if isinstance(key, str) else None
         self._find_key: Callable[[], Key | None] = key if callable(key) else lambda: given
+        self.closures = closures or Closures()
         self._redactor = Redactor.of_variables(os.environ) if redactor is None else redactor
 
     @staticmethod
@@ -192,8 +196,8 @@ def _endpoint(base: str, judge: SystemOne) -> str:
 
 async def _asked(judge: SystemOne, ready: Ready, ends: float, bill: Bill) -> Answer | Failure:
     """Ask, and ask again where that may help and there is time."""
-    if ready.line.closed:
-        return Failure("circuit-open", f"{ready.line_id.origin}: {FAILURES[ready.line.closed]}")
+    if closed := ready.line.closed or judge.closures.kind(ready.line_id):
+        return Failure("circuit-open", f"{ready.line_id.origin}: {FAILURES.get(closed, closed)}")
     client = client_for(ready.url)
     if isinstance(client, Failure):
         return client
@@ -206,7 +210,7 @@ async def _asked(judge: SystemOne, ready: Ready, ends: float, bill: Bill) -> Ans
                 outcome: Answer | Failure = reply
             else:
                 outcome = understood(reply, ready.request, judge.dialect, hide)
-                _note(ready, reply, outcome)
+                _note(judge, ready, reply, outcome)
             bill.end(_took(outcome))
             pause = None if wait is None else pause_before_next(reply, wait)
             if pause is None or time.monotonic() + pause + LEAST_SEC > ends:
@@ -222,13 +226,14 @@ def _took(outcome: Answer | Failure) -> Cost | None:
     return Cost(outcome.input_tokens, outcome.output_tokens, outcome.cost_usd)
 
 
-def _note(ready: Ready, reply: Reply, outcome: Answer | Failure) -> None:
+def _note(judge: SystemOne, ready: Ready, reply: Reply, outcome: Answer | Failure) -> None:
     """Close the line where the server will have none of it, and tell a person, once."""
     if not isinstance(outcome, Failure):
         return
     origin, kind = ready.line_id.origin, outcome.kind
     if kind in CLOSING:
         ready.line.closed = kind
+        judge.closures.close(ready.line_id, kind)
         tell_once(
             (*ready.line_id, kind),
             f"{origin}: {FAILURES[kind]}; books are kept and it is not asked again; {CLOSING[kind]}",

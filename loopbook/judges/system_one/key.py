@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -93,16 +93,21 @@ def keep_key(base_url: str, value: str, environ: Mapping[str, str]) -> Path:
     file = key_file(environ)
     key = Key(value, "what was typed")
     kept = {**_lines(file), origin: key.reveal()}
+    keep_rows(file, kept.items())
+    return file
+
+
+def keep_rows(file: Path, rows: Iterable[Sequence[object]]) -> None:
+    """Write a file of rows for its owner alone, whole or not at all. Raises ``OSError``."""
     make_own_folder(file.parent)
     fresh = file.with_name(f"{file.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
     try:
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.writelines(f"{where} {what}\n" for where, what in kept.items())
+            out.writelines(" ".join(map(str, row)) + "\n" for row in rows)
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)  # a key is not left behind where the disk was full
-    return file
 
 
 def _their_origin(environ: Mapping[str, str]) -> str:
@@ -114,6 +119,12 @@ def _their_origin(environ: Mapping[str, str]) -> str:
 
 def _lines(file: Path) -> dict[str, str]:
     """The keys of a file by server; a file that is not there has none."""
+    return {row[0]: row[1] for row in rows_of(file, 2)}
+
+
+def rows_of(file: Path, width: int) -> list[list[str]]:
+    """The rows of a file that only its owner may read, each of so many words; a file that is not there has
+    none. Raises ``KeyFileRefused``."""
     try:
         with file.open("rb") as stream:
             if _open_to_others(os.fstat(stream.fileno())):
@@ -123,7 +134,7 @@ def _lines(file: Path) -> dict[str, str]:
                 )
             data = stream.read(FILE_BYTES)
     except FileNotFoundError:
-        return {}
+        return []
     except KeyFileRefused:
         raise
     except OSError as wrong:
@@ -131,12 +142,12 @@ def _lines(file: Path) -> dict[str, str]:
             f"{file} cannot be read ({wrong.strerror}); no key was taken; make it readable or remove it"
         ) from None
     rows = [line.split() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
-    if any(len(row) != 2 for row in rows):
+    if any(len(row) != width for row in rows):
         raise KeyFileRefused(
             f"{file} has a line that is not a server and its key; no key was taken;"
             " remove it and use: loopbook judge key set"
         )
-    return {row[0]: row[1] for row in rows}
+    return rows
 
 
 def _open_to_others(found: os.stat_result) -> bool:
