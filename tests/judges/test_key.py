@@ -82,6 +82,33 @@ def test_a_file_that_others_may_read_is_refused_and_says_how_to_close_it(
 
 
 @posix
+def test_a_file_of_another_user_is_refused_but_roots(
+    home: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever owns it can read it, whatever its mode says, and has chosen what is sent where."""
+    file = keep_key(TYPESAFE, "first-key", home)
+    real = os.fstat
+
+    def owned_by(owner: int) -> None:
+        def fstat(fd: int) -> os.stat_result:
+            fields = list(real(fd))
+            fields[stat.ST_UID] = owner
+            return os.stat_result(fields)
+
+        monkeypatch.setattr(os, "fstat", fstat)
+        monkeypatch.setattr(os, "geteuid", lambda: 1234)
+
+    owned_by(4321)
+    with pytest.raises(KeyFileRefused, match="no key was taken"):
+        find_key(TYPESAFE, home)
+    with pytest.raises(KeyFileRefused):
+        keep_key(OTHER, "second-key", home)
+    for owner in (1234, 0):
+        owned_by(owner)
+        assert found(TYPESAFE, home) == ("first-key", str(file))
+
+
+@posix
 def test_such_a_file_is_a_failure_of_its_kind_and_told_once(
     home: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
