@@ -206,8 +206,8 @@ class Verified:
         try:
             entry = _entry(row)
         except Unsound as wrong:
-            was = "was exported as damaged: " if damaged else ""
-            self._refuse(number, stream, f"seq {row.originator_version} {was}{wrong}")
+            was = " was exported as damaged" if damaged else ""
+            self._refuse(number, stream, f"seq {row.originator_version}{was}: {wrong}")
             return
         part = self.parts.get(stream)
         if part is None:
@@ -232,7 +232,7 @@ class Verified:
 
 def _entry(row: Row) -> Entry:
     if not 1 <= row.originator_version <= LAST:
-        raise Unsound("is no seq that a store can hold")
+        raise Unsound("it is no seq that a store can hold")
     return verified(row)
 
 

@@ -91,7 +91,7 @@ def test_a_bad_line_costs_its_loop_and_nothing_else(how: str) -> None:
     with opened("memory:") as books:
         (problem,) = brought(books, export([*bad, *good])).problems
         assert problem.line == 1 + len(bad)
-        assert problem.what.startswith(f"nothing of loop:hostile was written: seq {bad[-1][1]} ")
+        assert problem.what.startswith(f"nothing of loop:hostile was written: seq {bad[-1][1]}")
         assert told in problem.what
         assert [*everything(books.book)] == good
         assert fsck(books.book).findings == ()
