@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loopbook.cli.exits import FOUND
+from loopbook.cli.exits import FOUND, USAGE
 from loopbook.cli.output import complain, one_line
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")]
@@ -18,9 +18,10 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not _is_terminal():
-        raise typer.BadParameter(
+        complain(
             f"{one_line(question)} there is no terminal to ask on; nothing was removed; say it with --yes"
         )
+        raise typer.Exit(USAGE)
     sys.stderr.write(f"{one_line(question)} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:

@@ -64,7 +64,8 @@ def explain(error: Exception) -> str:
         reason = (error.strerror or str(error) or type(error).__name__).lower()
         if not error.filename:  # what is open already can be written no more, such as standard output
             return f"{reason}; what was already written is kept; check where the output goes"
-        return f"{error.filename}: {reason}; nothing was written; check the path"
+        remedy = "name a new file" if isinstance(error, FileExistsError) else "check the path"
+        return f"{error.filename}: {reason}; nothing was written; {remedy}"
     return (
         f"a fault of loopbook itself ({type(error).__name__}: {error}); what was already appended is kept;"
         " run it again with LOOPBOOK_DEBUG=1 for the traceback, and report it"

@@ -90,7 +90,7 @@ def parse_url(url: str) -> StoreURL:
     >>> parse_url("mysql://host/books")
     Traceback (most recent call last):
     loopbook.errors.StoreURLInvalid: no store is known by 'mysql://'; nothing was opened; write \
-sqlite:///path/to/books.db or memory:
+sqlite:///path/to/books.db, postgresql://host/books or memory:
     """
     if url == "memory:":
         return StoreURL(None)
@@ -102,7 +102,7 @@ sqlite:///path/to/books.db or memory:
     if scheme != "sqlite":
         raise StoreURLInvalid(
             f"no store is known by {scheme[:40] + '://'!r}; nothing was opened;"
-            " write sqlite:///path/to/books.db or memory:"
+            " write sqlite:///path/to/books.db, postgresql://host/books or memory:"
         )
     if not rest.startswith("/"):
         raise _invalid(url, "after sqlite: come three slashes and the path, four if it is absolute")

@@ -213,7 +213,8 @@ def test_what_is_gone_for_ever_goes_after_a_yes_alone(
 ) -> None:
     before = busy.rows()
     told = busy.error(USAGE, *argv)  # a pipe, or nothing at all
-    assert f"{question} there is no terminal to ask on; nothing was removed; say it with --yes" in told
+    words = "there is no terminal to ask on; nothing was removed; say it with --yes"
+    assert told == f"loopbook: {question} {words}\n"
     assert busy.rows() == before
     monkeypatch.setattr("loopbook.cli.asking._is_terminal", lambda: True)
     for answer in ("n\n", "\n", ""):
@@ -314,3 +315,16 @@ def test_scrub_asks_for_one_of_its_ways(busy: Cli, argv: tuple[str, ...]) -> Non
 def test_a_store_that_is_not_there_is_not_made(cli: Cli, command: str) -> None:
     cli.error(STORE, "store", command)
     assert not (cli.folder / "books.db").exists()
+
+
+def test_an_export_over_a_file_that_is_there_asks_for_a_new_one(busy: Cli) -> None:
+    (busy.folder / "all.jsonl").write_text("mine")
+    told = busy.error(STORE, "store", "export", "--output", "all.jsonl")
+    assert told == "loopbook: all.jsonl: file exists; nothing was written; name a new file\n"
+    assert (busy.folder / "all.jsonl").read_text() == "mine"
+
+
+def test_the_id_of_a_forgotten_loop_is_free_and_the_list_names_it_no_more(busy: Cli) -> None:
+    busy.ok("store", "forget", "fix-1", "--yes")
+    assert "fix-1" not in busy.ok("loop", "list")
+    assert busy.ok("loop", "start", "--kind", "fix", "--intent", "anew", "--id", "fix-1") == "fix-1\n"

@@ -51,10 +51,10 @@ def test_a_url_is_written_as_it_is_read() -> None:
     ],
 )  # fmt: skip
 def test_what_names_no_store_is_refused_with_the_remedy(url: str) -> None:
-    with pytest.raises(
-        StoreURLInvalid, match=r"nothing was opened; write sqlite:///path/to/books\.db or memory:"
-    ):
+    remedy = r"nothing was opened; write sqlite:///path/to/books\.db(, postgresql://host/books)? or memory:"
+    with pytest.raises(StoreURLInvalid, match=remedy) as told:
         parse_url(url)
+    assert ("postgresql://" in str(told.value)) == ("sqlite:" not in url and "://" in url)
 
 
 # --- PostgreSQL -------------------------------------------------------------------------------
