@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from loopbook.events import UnitStarted as UnitStarted
     from loopbook.events import Unknown as Unknown
     from loopbook.events import Watch as Watch
-    from loopbook.judges.scripted import Line as Line
     from loopbook.judges.scripted import Scripted as Scripted
     from loopbook.judges.system_one import SystemOne as SystemOne
     from loopbook.loop import Books as Books
     from loopbook.loop import Loop as Loop
     from loopbook.run import Call as Call
+    from loopbook.run import Line as Line
     from loopbook.run import Observed as Observed
 
 __version__ = "0.1.0"
@@ -79,7 +79,7 @@ __all__ = [
 _ELSEWHERE = {
     "Books": "loopbook.loop",
     "Call": "loopbook.run",
-    "Line": "loopbook.judges.scripted",
+    "Line": "loopbook.run",
     "Loop": "loopbook.loop",
     "Observed": "loopbook.run",
     "Scripted": "loopbook.judges.scripted",

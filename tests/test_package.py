@@ -13,7 +13,7 @@ from loopbook import Check, Scope, events, loop, run
 from loopbook.judges import scripted, system_one
 
 ELSEWHERE = {
-    "Books": loop, "Call": run, "Line": scripted, "Loop": loop, "Observed": run, "Scripted": scripted,
+    "Books": loop, "Call": run, "Line": run, "Loop": loop, "Observed": run, "Scripted": scripted,
     "SystemOne": system_one,
 }  # fmt: skip
 CODE = """
