@@ -17,6 +17,7 @@ import pytest
 
 from loopbook.cli.exits import FOUND, STORE, USAGE
 from loopbook.judges.system_one import Key
+from loopbook.judges.system_one.key import keep_key
 from loopbook.judges.system_one.lines import line_of
 from loopbook.own import closures
 from tests.cli.conftest import Cli
@@ -156,6 +157,19 @@ def test_a_file_that_is_not_there_is_told(asking: Cli) -> None:
 def test_an_unknown_dialect_is_told(asking: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOOPBOOK_JUDGE_DIALECT", "olama")
     assert "there are: typesafe, " in asking.error(USAGE, "judge", "ask", "packet.json")
+
+
+@pytest.mark.parametrize("name", ["echo-key", "echo-at-the-cut", "echo-invalid"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_key_that_a_server_gives_back_is_not_printed(
+    asking: Cli, faulty: Faulty, monkeypatch: pytest.MonkeyPatch, name: str, form: tuple[str, ...]
+) -> None:
+    key = "quiet-river-lamp-at-night"  # which looks like no token
+    file = keep_key(faulty.url, key, os.environ)
+    monkeypatch.setenv("LOOPBOOK_JUDGE_URL", faulty.at(name))
+    said = asking("judge", "ask", "packet.json", *form)
+    assert key.encode() in faulty.received[name][-1].raw, f"it came from {file}"
+    assert "quiet" not in said.out + said.err
 
 
 def test_asking_by_hand_asks_anyway_and_an_answer_opens_what_was_closed(

@@ -127,7 +127,7 @@ def test_a_loop_is_untouched_but_for_the_kind_of_failure(
 ) -> None:
     loop = changed()
     before = loop.state
-    way(loop, SystemOne(faulty.at(name), key=key), 0.4)
+    way(loop, SystemOne(faulty.at(name), key=key), 0.8)
     assert [entry.event.type for entry in loop.entries(2)] == ["run_settled", "passed_over"]
     (silence,) = (entry.event for entry in loop.entries() if isinstance(entry.event, PassedOver))
     assert (silence.reason, silence.detail) == ("judge-failed", COMES_TO[name])
