@@ -11,7 +11,8 @@ lets it go on for a second, and then has it aside. Who forks amid such a scan, o
 his own, or while another thread is within for more than ten seconds, takes open connections along.
 Of such a file the child is told that it cannot use it.
 
-A store in memory is copied into the child; there it is enough that nobody is changing it. And pydantic
+A server's connections are left as they are in the child, which makes its own; the gate is for what its
+driver locks. A store in memory is copied; there it is enough that nobody is changing it. And pydantic
 builds a model when it is first used, under one lock, which must not be held by a thread either.
 """
 
@@ -64,7 +65,7 @@ class Gate:
         # A store that nobody holds any more is closed by the collector, whatever this thread is amid.
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._inside: dict[int, list[Path]] = {}
+        self._inside: dict[int, list[Path | None]] = {}
         self._held: list[tuple[int, Path]] = []
         self._draining = False
         self._shut = False
@@ -79,8 +80,10 @@ class Gate:
         with self._lock:
             return [*self._known]
 
-    def enter(self, path: Path) -> int:
+    def enter(self, path: Path | None) -> int:
         """Go in, after a fork that is under way; whoever is within already is let in again.
+
+        ``path`` is the file that is used; ``None`` for a server, whose driver has its locks as well.
 
         Returns the thread, which ``leave`` is told where another one may come out for it.
         """
@@ -94,7 +97,7 @@ class Gate:
             paths.append(path)
         return me
 
-    def leave(self, path: Path, thread: int | None = None) -> None:
+    def leave(self, path: Path | None, thread: int | None = None) -> None:
         """Come out."""
         me = get_ident() if thread is None else thread
         with self._lock:
@@ -107,7 +110,7 @@ class Gate:
                     self._changed.notify_all()
 
     @contextmanager
-    def entered(self, path: Path) -> Iterator[None]:
+    def entered(self, path: Path | None) -> Iterator[None]:
         """Within, for a block."""
         thread = self.enter(path)
         try:
@@ -137,7 +140,7 @@ class Gate:
         with self._lock:
             return [
                 *(path for _, path in self._held),
-                *(path for paths in self._inside.values() for path in paths),
+                *(path for paths in self._inside.values() for path in paths if path is not None),
             ]
 
     def shut(self) -> None:

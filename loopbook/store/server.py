@@ -31,6 +31,7 @@ from loopbook.errors import (
     StoreUnavailable,
     StoreURLInvalid,
 )
+from loopbook.store.forking import GATE
 from loopbook.store.refusals import closed
 from loopbook.store.urls import StoreURL
 
@@ -71,6 +72,10 @@ class Server(PostgresDatastore):
     def connect(self) -> Connection:
         """A new connection, the caller's own. Raises ``StoreError``."""
         self._look_whether_open()
+        with GATE.entered(None):
+            return self._connected()
+
+    def _connected(self) -> Connection:
         try:
             return psycopg.connect(autocommit=True, **self._parameters)  # type: ignore[arg-type]  # all are texts
         except psycopg.Error as wrong:
@@ -88,6 +93,7 @@ class Server(PostgresDatastore):
                 f"{self.name}: all {MOST} connections of this process were busy for {self.patience + 5:g} s;"
                 " nothing was written; try again"
             )
+        GATE.enter(None)
         try:
             if not fresh:
                 return self._idle.pop()
@@ -96,6 +102,7 @@ class Server(PostgresDatastore):
         try:
             return self.connect()
         except BaseException:
+            GATE.leave(None)
             self._places.release()
             raise
 
@@ -108,6 +115,7 @@ class Server(PostgresDatastore):
             else:
                 connection.close()
         finally:
+            GATE.leave(None)
             self._places.release()
 
     def forget(self) -> None:
