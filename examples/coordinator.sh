@@ -27,6 +27,7 @@ settle() {
 }
 
 loopbook loop start --kind fix --intent "Crash on empty input" --anchor 4f2a9c1 --id fix-1
+record prompt --text "It crashes on empty input. Please fix it." # by a person: runs may be continued anew
 record check --command "pytest -k empty" --exit-code 1
 record change --summary "answer empty input with nothing" --path client.py
 settle run-1

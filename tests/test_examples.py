@@ -51,7 +51,7 @@ def test_the_coordinator_in_the_shell_does_the_same(tmp_path: Path) -> None:
     assert "evening goes on with fix-1" in lines
     assert lines[-2:] == [
         "fix-1 is closed: met",
-        "loop:fix-1: 30 entries, 6 decisions, 3 notices; decided again: 6 the same",
+        "loop:fix-1: 31 entries, 6 decisions, 3 notices; decided again: 6 the same",
     ]
 
 

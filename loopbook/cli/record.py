@@ -168,18 +168,27 @@ def check(
         typer.Option("--masked", help="The exit code is not the check's own, as of a pipe; give --outcome."),
     ] = False,
     scope: Annotated[
-        Literal["tests", "build", "lint", "types", "format", "manual"],
-        typer.Option("--scope", metavar="tests|build|lint|types|format|manual", help="What it vouches for."),
-    ] = "tests",
+        Literal["tests", "build", "lint", "types", "format", "manual"] | None,
+        typer.Option(
+            "--scope",
+            metavar="tests|build|lint|types|format|manual",
+            help="What it vouches for; else read from the command, tests where that is not known.",
+        ),
+    ] = None,
     output_tail: Annotated[
         str | None, typer.Option("--output-tail", metavar="TEXT", help="The end of what it printed.")
     ] = None,
 ) -> Event:
-    """A command that can vouch for the work was run, and how it ended."""
-    told: Literal["pass", "fail"] | None = None
-    if exit_code is not None and not masked:
-        told = "pass" if exit_code == 0 else "fail"
-    if outcome is None and told is None:
+    """A command that can vouch for the work was run, and how it ended.
+
+    An exit code that is not the check's own, as behind a pipe, tells nothing: then the outcome is unknown,
+    save where the runner's closing line stands in --output-tail, or --outcome is given.
+    """
+    from loopbook.cli.counted import counted
+
+    read = counted(command, exit_code, output_tail or "")
+    told = None if masked or read.masked else read.outcome
+    if outcome is None and (masked or exit_code is None):
         context.fail("Missing option '--outcome'" + ("" if masked else " or '--exit-code'"))
     if told and outcome not in {None, "unknown", told}:
         context.fail(
@@ -187,8 +196,8 @@ def check(
             " exit code is not the check's own"
         )
     return loopbook.Check(
-        command=command, outcome=outcome or told or "unknown", exit_code=exit_code, masked=masked,
-        scope=scope, output_tail=output_tail,
+        command=command, outcome=outcome or read.outcome or "unknown", exit_code=exit_code,
+        masked=masked or read.masked, scope=scope or read.scope, output_tail=output_tail,
     )  # fmt: skip
 
 
@@ -257,6 +266,23 @@ def source(
 ) -> Event:
     """Something was consulted."""
     return loopbook.Source(locator=locator, summary=summary)
+
+
+@writes(app, "prompt", "loopbook loop record prompt --text 'and None as well' --id prompt-2")
+def prompt(
+    *,
+    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What was said.", callback=not_blank)],
+    name: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="An id of your choice; else a new one.")
+    ] = None,
+) -> Event:
+    """A person prompted the agent: as many runs may be continued again as your settings allow."""
+    from datetime import UTC, datetime
+
+    from loopbook.ids import sortable_id
+    from loopbook.run import PROMPT_CHARS
+
+    return loopbook.Prompted(prompt=name or sortable_id(datetime.now(UTC)), text=text[:PROMPT_CHARS])
 
 
 @writes(app, "task", "loopbook loop record task 'write the retry'")

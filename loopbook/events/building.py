@@ -32,9 +32,12 @@ def build_event(fields: Mapping[str, object]) -> Event:
     try:
         event = cls.model_validate(fields)
     except ValidationError as wrong:
-        first = wrong.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        what = f"{where} is missing" if first["type"] == "missing" else f"{where}: {first['msg']}"
+        found = wrong.errors(include_url=False, include_context=False)
+        first = next((one for one in found if one["type"] == "missing"), found[0])
+        where = [".".join(map(str, one["loc"])) for one in found if one["type"] == "missing"]
+        verb = "is" if len(where) == 1 else "are"
+        wrongly = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        what = f"{', '.join(where)} {verb} missing" if where else wrongly
         raise InvalidEvent(f"{word}: {what}", first["loc"]) from None
     for loc in _unknown_fields(event):
         raise InvalidEvent(f"{word} has no field {'.'.join(map(str, loc))!r}", loc)

@@ -25,6 +25,7 @@ from loopbook.events import (
     Event,
     Finding,
     Friction,
+    Prompted,
     Review,
     Source,
     Task,
@@ -68,6 +69,11 @@ WRITES: list[tuple[list[str], Event]] = [
         Decision(text="t", decided_by="agent", question="q", resolves=("f1",)),
     ),
     (["record", "source", "--locator", "l", "--summary", "s"], Source(locator="l", summary="s")),
+    (["record", "check", "--command", "ruff check", "--exit-code=0"],
+     Check(command="ruff check", outcome="pass", exit_code=0, scope="lint")),
+    (["record", "check", "--command", "ruff check", "--exit-code=0", "--scope", "manual"],
+     Check(command="ruff check", outcome="pass", exit_code=0, scope="manual")),
+    (["record", "prompt", "--text", "t", "--id", "p1"], Prompted(prompt="p1", text="t")),
     (["record", "task", "t"], Task(text="t")),
     (["record", "base", "t"], Base(text="t")),
     (["record", "watch", "t"], Watch(text="t")),
@@ -122,9 +128,45 @@ def test_json_writes_the_same_event(busy: Cli, argv: list[str], event: Event) ->
     assert busy.entries()[-1].event == event
 
 
+@pytest.mark.parametrize(
+    ("command", "more", "outcome", "masked"),
+    [
+        ("pytest -q | tail -3", (), "unknown", True),
+        ("./verify-all 2>&1 | tee log", (), "unknown", True),
+        ("pytest; true", (), "unknown", True),
+        ("pytest -q | tail -3", ("--outcome", "fail"), "fail", True),
+        ("pytest -q | tail -3", ("--output-tail", "== 1 failed, 2 passed in 0.1s =="), "fail", True),
+        ("set -o pipefail; pytest -q | tail -3", (), "pass", False),
+        ("ruff check && pytest", (), "pass", False),
+    ],
+)
+def test_an_exit_code_that_is_not_the_checks_own_is_no_pass(
+    busy: Cli, command: str, more: tuple[str, ...], outcome: str, masked: bool
+) -> None:
+    out = busy.ok("loop", "record", "check", "--command", command, "--exit-code", "0", *more)
+    event = busy.entries()[-1].event
+    assert isinstance(event, Check)
+    assert (event.scope, event.outcome, event.masked, event.exit_code) == ("tests", outcome, masked, 0)
+    assert f"check: {outcome}, tests: " in out
+
+
+def test_a_prompt_without_an_id_is_given_a_new_one(busy: Cli) -> None:
+    for _ in range(2):
+        busy.ok("loop", "record", "prompt", "--text", "go on")
+    first, second = (entry.event for entry in busy.entries()[-2:])
+    assert isinstance(first, Prompted)
+    assert isinstance(second, Prompted)
+    assert first.prompt != second.prompt
+
+
+def test_all_the_fields_that_an_event_lacks_are_named_at_once(busy: Cli) -> None:
+    told = busy.error(USAGE, "loop", "record", "--json", '{"type": "check", "scope": "nonsense"}')
+    assert "check: command, outcome are missing" in told
+
+
 def test_every_type_is_either_written_by_callers_or_by_loopbook_alone() -> None:
     assert set(BY_TYPE) >= OWN
-    written = {event.type for _, event in WRITES} | {"prompted", "run_settled"}
+    written = {event.type for _, event in WRITES} | {"run_settled"}
     assert written == set(BY_TYPE) - OWN
     assert written >= EVIDENCE
 
