@@ -12,7 +12,8 @@ from loopbook.kinds import Kind, parse
 def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
     """The built-in kinds and those of a user's folder, by name; the user's win.
 
-    Raises ``InvalidKind``, naming the file, for the first one that does not hold together.
+    Raises ``InvalidKind``, naming the file, for the first one that does not hold together, and for a
+    folder that is not there: else a slip in its name would pass for a folder without kinds.
 
     >>> sorted(load_kinds())
     ['change', 'chore', 'fix', 'research', 'review']
@@ -20,6 +21,10 @@ def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
     built_in = files("loopbook").joinpath("specs", "kinds")
     texts = [(item.name, item.read_bytes()) for item in built_in.iterdir() if item.name.endswith(".toml")]
     if folder is not None:
+        if not folder.is_dir():
+            raise InvalidKind(
+                f"kinds_dir {folder} is not there; nothing was done; make it, or correct kinds_dir"
+            )
         try:
             texts += [(str(path), path.read_bytes()) for path in sorted(folder.glob("*.toml"))]
         except OSError as wrong:

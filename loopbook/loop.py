@@ -269,8 +269,10 @@ class Books:
         try:
             return self.kinds[name]
         except KeyError:
+            folder = self._kinds_dir or load_settings().kinds_dir
             raise UnknownKind(
-                f"there is no kind {name!r}; nothing was written; there are: {', '.join(sorted(self.kinds))}"
+                f"there is no kind {name!r}; nothing was written; there are: {', '.join(sorted(self.kinds))};"
+                f" your own kinds: set kinds_dir (now: {folder or 'none'})"
             ) from None
 
 

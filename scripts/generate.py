@@ -75,6 +75,28 @@ needs = [{ is = "closable" }]
 The last phase is `close`, and it alone needs `closable`: no unit going on, no child out, no todo without a
 follow-up. `reviewed` asks nothing of a loop whose review tier is `none`, and `no_open_finding` asks only
 while a finding is open there; a phase of which no need asks anything is not there.
+
+`verified`: since the last change a check of scope tests, build or manual has passed, and no failure of any
+scope (lint, types and format too) stands since then. A failure stands until the same check passes, or a pass
+of the whole scope that it is a part of; an outcome `unknown` neither passes nor fails. A change begins anew.
+
+`reviewed`: since the last change somebody has reviewed. Where the loop's review tier is `light` any review
+counts, where it is `full` one of tier full; what the review found is `no_open_finding`'s to ask.
+
+### Loaded
+
+Put the file into a folder, and name that folder: `kinds_dir` in your settings, or `LOOPBOOK_KINDS_DIR`. One
+there with the name of a built-in one takes its place. `loopbook kinds list` shows which there are.
+
+    LOOPBOOK_KINDS_DIR=kinds loopbook loop start --kind release --intent 'Cut 1.4'
+
+```python
+from pathlib import Path
+from loopbook import Books
+
+with Books.open("memory:", kinds_dir=Path("kinds")) as books:
+    loop = books.start("release", "Cut 1.4")
+```
 """
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from loopbook.errors import InvalidKind
 from loopbook.kinds import Kind, draw, from_definition, parse, words
+from loopbook.kinds_at_hand import load_kinds
+from loopbook.loop import Loop
 from loopbook.projections.verification import VOUCHING
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -216,6 +218,23 @@ def test_the_example_of_the_page_is_a_kind() -> None:
     page = (ROOT / "docs" / "kinds.md").read_text("utf-8")
     (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     assert [phase.name for phase in parse(example).phases] == ["agree", "verify", "close"]
+
+
+def test_the_example_of_the_page_is_loaded_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "kinds.md").read_text("utf-8")
+    (tmp_path / "kinds").mkdir()
+    (tmp_path / "kinds" / "release.toml").write_text(page.split("```toml\n")[1].split("```")[0], "utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(compile(page.split("```python\n")[1].split("```")[0], "docs/kinds.md", "exec"), names)
+    assert isinstance(names["loop"], Loop)
+
+
+def test_a_folder_of_kinds_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidKind, match=r"kinds_dir .*nodir is not there"):
+        load_kinds(tmp_path / "nodir")
 
 
 def test_the_generated_page_is_fresh() -> None:

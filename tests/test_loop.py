@@ -134,8 +134,9 @@ def test_an_id_that_cannot_name_a_stream_is_refused(books: Books, name: str) -> 
 
 
 def test_an_unknown_kind_is_refused_and_the_known_ones_named(books: Books) -> None:
-    with pytest.raises(UnknownKind, match="there are: change, chore, fix, research, review"):
+    with pytest.raises(UnknownKind, match="there are: change, chore, fix, research, review") as told:
         books.start("fixx", "x")
+    assert str(told.value).endswith("your own kinds: set kinds_dir (now: none)")
     assert books.list() == []
 
 

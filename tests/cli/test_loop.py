@@ -60,6 +60,13 @@ def test_kinds_of_the_users_folder_can_be_started(cli: Cli, monkeypatch: pytest.
     assert opened(cli, "m").kind == "mine"
 
 
+def test_a_folder_of_kinds_that_is_not_there_is_no_folder_without_kinds(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOPBOOK_KINDS_DIR", "nodir")
+    assert "nodir is not there" in cli.error(USAGE, "kinds", "list")
+
+
 def size(cli: Cli, loop: str) -> str:
     """The bytes of a loop's states, as plain SQL counts them."""
     return str(sum(len(cast("bytes", row[3])) for row in cli.rows() if row[0] == f"loop:{loop}"))
