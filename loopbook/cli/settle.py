@@ -22,7 +22,7 @@ from loopbook.cli.exits import CONTINUE, FOUND, SPOKEN
 from loopbook.cli.options import AsJson, LoopId, Session, Store, example
 from loopbook.cli.output import complain, one_line, say, say_json
 from loopbook.cli.target import chosen, opened, settings_for
-from loopbook.errors import InvalidEvent
+from loopbook.errors import InvalidEvent, NothingDecided
 from loopbook.limits import MAX_SEC, SUBAGENT_VARIABLES
 
 if TYPE_CHECKING:
@@ -289,6 +289,7 @@ def acknowledge(
     with opened(store, session) as books:
         found = chosen(books, loop)
         known = {advice.seq: advice for advice in found.undelivered()}
+        _must_be_notices(found, [seq for seq in seqs or () if seq not in known])
         told = [known[seq] for seq in seqs or known if seq in known]
         found.acknowledge(*told)
     if as_json:
@@ -296,3 +297,15 @@ def acknowledge(
     else:
         for advice in told:
             say(f"{found.id} {advice.seq}: {one_line(advice.text)}")
+
+
+def _must_be_notices(loop: Loop, seqs: list[int]) -> None:
+    """Refuse a seq at which nothing was said; what was acknowledged before is no mistake."""
+    if not seqs:
+        return
+    said = {entry.originator_version for entry in loop.entries() if entry.event.type == "noticed"}
+    if unknown := [str(seq) for seq in seqs if seq not in said]:
+        raise NothingDecided(
+            f"{loop.id} has no notice at {', '.join(unknown)}; nothing was acknowledged;"
+            " see: loopbook loop status"
+        )

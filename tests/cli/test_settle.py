@@ -301,6 +301,12 @@ def test_status_lists_advice_until_it_is_acknowledged(changed: Cli) -> None:
     assert changed.ok("loop", "acknowledge") == ""
 
 
+def test_a_seq_at_which_nothing_was_said_is_not_acknowledged(changed: Cli) -> None:
+    before = changed.rows()
+    assert "no notice at 1, 999" in changed.error(USAGE, "loop", "acknowledge", "1", "999")
+    assert changed.rows() == before
+
+
 def test_a_bare_acknowledge_is_of_all(changed: Cli) -> None:
     changed.ok("loop", "settle", "r1", *SCRIPT)
     assert changed.ok("loop", "acknowledge") == f"fix-1 6: {STALE}"
