@@ -214,7 +214,9 @@ def _say(outcome: Answer | Failure) -> None:
 
     if isinstance(outcome, Failure):
         more = f" ({outcome.detail})" if outcome.detail else ""
-        complain(f"{outcome.kind}: {FAILURES[outcome.kind]}{more}; nothing was kept; see docs/judge.md")
+        complain(
+            f"{outcome.kind}: {FAILURES[outcome.kind]}{more}; nothing was kept; see: loopbook judge --help"
+        )
         return
     say_rows(("question", "answer", "sure", "how likely"), _rows(outcome))
 
