@@ -14,6 +14,7 @@ import pytest
 from loopbook.cli import main
 from loopbook.cli.exits import EXIT_CODES
 from loopbook.settings import SETTINGS, config_folder, data_folder, load_settings
+from loopbook.settings.table import Setting
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,11 +55,15 @@ def test_a_sample_of_the_command_line_is_what_it_prints(
         assert shows(lines, capsys.readouterr().out.splitlines())
 
 
-def test_the_embed_example_prints_what_stands_under_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("example", "printed"), [*zip(blocks("python"), blocks("text"), strict=True)])
+def test_an_example_in_python_prints_what_stands_under_it(
+    example: str,
+    printed: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    example, [printed] = blocks("python")[0], blocks("text")
     for _ in range(2):  # whoever tries it tries it twice
         exec(compile(example, "README.md", "exec"), {})
         assert capsys.readouterr().out == printed
@@ -70,13 +75,32 @@ def test_the_exit_codes_are_those_of_the_program() -> None:
     assert rows == [[str(row.code), row.meaning] for row in EXIT_CODES]
 
 
+def default(name: str, row: Setting) -> str:
+    """A default as the table writes it."""
+    value = row.default({}, "linux")
+    if name == "store":
+        return "the default store"
+    if value is None or value == ():
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{one}`" for one in value)
+    if isinstance(value, dict):
+        return ", ".join(f"`{key}`: `{one}`" for key, one in value.items())
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
 def test_the_table_of_settings_is_that_of_the_program() -> None:
-    table = README.partition("| key | meaning | variable | may a project set it |\n")[2].splitlines()[1:]
+    table = README.partition("| key | meaning | default | variable | may a project set it |\n")[
+        2
+    ].splitlines()[1:]
     rows = [line[2:-2].split(" | ") for line in takewhile(lambda line: line.startswith("|"), table)]
     assert [[cell.strip() for cell in row] for row in rows] == [
         [
             f"`{name}`",
             row.meaning,
+            default(name, row),
             f"`{row.variable}`" if row.variable else "",
             "only stricter" if row.stricter else "no",
         ]
