@@ -30,7 +30,8 @@ class Check(Event):
     """A command that can vouch for the work was run, and how it ended.
 
     ``outcome`` is ``unknown`` where neither an exit code nor the runner's own closing line can
-    be attributed to it; an unknown never votes. ``basis`` says which of the two spoke.
+    be attributed to it; an unknown never votes. ``basis`` says which of the two spoke. Whoever records
+    it is trusted: an outcome is not held against ``exit_code``.
 
     >>> Check(command="pytest -k empty", outcome="fail", exit_code=1).scope
     'tests'

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from loopbook.advisors.second_thought.questions import QUESTIONS
 from loopbook.cli.exits import CONTINUE, FOUND, SPOKEN, STORE, USAGE
 from loopbook.events import Judged, RunSettled
 from tests.cli.conftest import Cli
+from tests.conftest import ROOT
 from tests.flows import CONTENT
 
 STALE = "next: verify (no passing check (tests, build, manual) since the last change)\n"
@@ -350,3 +352,19 @@ def test_a_subagents_run_is_recorded_and_not_judged(
     assert changed("loop", "settle", "-", *SCRIPT, stdin='{"run": "r2"}').out == ""
     monkeypatch.setenv(name, "")
     assert changed.ok("loop", "settle", "r3", *SCRIPT) == STALE
+
+
+PAGE = (ROOT / "docs" / "deciding.md").read_text("utf-8")
+
+
+def test_the_run_that_the_page_shows_as_json_is_settled(changed: Cli) -> None:
+    run = PAGE.partition("    echo '")[2].partition("' | loopbook loop settle -\n")[0]
+    changed.ok("loop", "settle", "-", "--judge", "none", stdin=run)
+    settled = changed.entries()[-1].event
+    assert isinstance(settled, RunSettled)
+    assert (settled.run, settled.calls[0].input) == ("run-4", "pytest")
+
+
+def test_the_page_names_the_keys_of_a_scripted_line() -> None:
+    table = PAGE.partition("| key of a line | value |\n|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split("`")[1] for line in table] == [*QUESTIONS, "fails"]
