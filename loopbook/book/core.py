@@ -206,7 +206,7 @@ class Book(Reader):
 
     def _attempt(self, asked: Asked, place: Place) -> Tried:
         look_for_sum(place, asked.stream)
-        now, session = self._clock(), self._hygiene.text(asked.session)
+        now, session = self._clock(), self._hygiene.session(asked.session)
         attempt = Attempt(asked.stream, place, session, now, asked.used)
         others, refused = (
             [(other, Draft(event)) for other, event in asked.also],
@@ -242,10 +242,10 @@ class Book(Reader):
         """The rows for other streams, each after its stream's newest."""
         for stream, draft in others:
             version, digest = heads[stream]
-            by = session if draft.session is None else draft.session
+            by = self._hygiene.session(session if draft.session is None else draft.session)
             event = self._hygiene.model(draft.event)
             row = self._records.codec.row(
-                Entry(stream, version + 1, event, utc(draft.at or now), self._hygiene.text(by), prev=digest)
+                Entry(stream, version + 1, event, utc(draft.at or now), by, prev=digest)
             )
             heads[stream] = version + 1, sum_in(row.state)
             yield row

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
@@ -23,7 +24,7 @@ _SCALARS = frozenset({int, float, bool, datetime, type(None)})
 
 
 class Hygiene:
-    """Cleans texts, JSON values, models and drafts with one redactor. A value: it remembers nothing.
+    """Cleans texts, JSON values, models and drafts with one redactor. Safe across threads.
 
     >>> from loopbook.events import Task
     >>> Hygiene(Redactor()).model(Task(text="API_KEY=abc123")).text
@@ -32,6 +33,8 @@ class Hygiene:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
+        #: ``text`` for the name of a session, which is asked about with every save.
+        self.session = lru_cache(maxsize=64)(self.text)
 
     def text(self, text: str) -> str:
         """The text without secrets and lone surrogates; the same object if there were none."""
