@@ -17,9 +17,8 @@ from loopbook.judges.scripted import Scripted
 from loopbook.loop import Loop
 from tests.flows import CONTENT
 from tests.judges.faulty import Faulty
-from tests.test_readme import blocks
 
-#: The lines in the design, and those in the README, which record a change too.
+#: The lines in the design, and those of a coordinator that records a change too.
 DESIGN = """
 loop = books.start(kind="fix", intent="Crash on empty input", anchor=revision)
 loop.record(Check(command="pytest -k empty", outcome="fail", exit_code=1))
@@ -27,7 +26,7 @@ advice = await loop.settle(run, judge=SystemOne.from_env())
 if advice and advice.continues:
     agent.send(advice.text)
 """
-README = next(block for block in blocks("python") if "agent.send" in block)
+CHANGED = DESIGN.replace("advice =", 'loop.record(Change(summary="guard the empty case"))\nadvice =')
 NEXT = "next: verify (no passing check (tests, build, manual) since the last change)"
 
 
@@ -89,21 +88,21 @@ def test_where_the_judge_agrees_the_advice_is_nothing_and_false(books: Books) ->
 
 
 def test_where_the_run_should_go_on_the_agent_is_sent_what_to_do_next(books: Books) -> None:
-    agent, _, advice = run_lines(README, books, RunSettled(run="r1"), Scripted([CONTENT]))
+    agent, _, advice = run_lines(CHANGED, books, RunSettled(run="r1"), Scripted([CONTENT]))
     assert advice
     assert agent.sent == [NEXT]
 
 
 def test_advice_that_continues_nothing_is_true_all_the_same(books: Books) -> None:
     agent, _, advice = run_lines(
-        README, books, RunSettled(run="r1"), Scripted([{**CONTENT, "move": "ask_user"}])
+        CHANGED, books, RunSettled(run="r1"), Scripted([{**CONTENT, "move": "ask_user"}])
     )
     assert advice
     assert agent.sent == []
 
 
 def test_with_no_judge_in_the_environment_nothing_is_said_and_nothing_fails(books: Books) -> None:
-    for lines in (DESIGN, README):
+    for lines in (DESIGN, CHANGED):
         agent, loop, advice = run_lines(lines, books, RunSettled(run="r1"))
         assert (advice, agent.sent) == (None, [])
         assert [entry.event.type for entry in loop.entries()][-1] == "run_settled"
@@ -118,7 +117,7 @@ def test_a_server_that_the_environment_names_is_asked(
     monkeypatch.setenv("LOOPBOOK_JUDGE_URL", faulty.at("fine"))
     for name, value in more.items():
         monkeypatch.setenv(name, value)
-    agent, loop, advice = run_lines(README, books, RunSettled(run="r1"))
+    agent, loop, advice = run_lines(CHANGED, books, RunSettled(run="r1"))
     assert advice
     assert agent.sent == [NEXT]
     judged = next(entry.event for entry in loop.entries() if isinstance(entry.event, Judged))
@@ -135,7 +134,7 @@ def test_a_server_that_fails_says_nothing_and_leaves_its_kind(
 ) -> None:
     monkeypatch.setenv("LOOPBOOK_JUDGE_URL", "http://127.0.0.1:9/nobody")
     monkeypatch.setenv("LOOPBOOK_JUDGE_KEY", "a-key-of-a-test")
-    agent, loop, advice = run_lines(README, books, RunSettled(run="r1"))
+    agent, loop, advice = run_lines(CHANGED, books, RunSettled(run="r1"))
     assert (advice, agent.sent) == (None, [])
     silence = [entry.event for entry in loop.entries()][-1]
     assert isinstance(silence, PassedOver)

@@ -22,6 +22,7 @@ FollowUp = str | Mapping[str, JsonValue]
 class Event(RecordModel):
     """What all events share: frozen, strict when built, lenient when read.
 
+    >>> from loopbook.events import Change
     >>> Change(summary="retry added", paths=("client.py",)).type
     'change'
     >>> Change(sumary="retry added")
