@@ -48,20 +48,30 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Interrupted:
-    """A recorder before one of whose statements somebody else does something."""
+    """A recorder before one of whose statements somebody else does something.
+
+    A load of a file keeps others from writing until it has ended, so nobody comes between its reads.
+    """
 
     def __init__(self, inner: Recorder, at: int, work: Callable[[], object]) -> None:
         self._inner, self._at, self._work = inner, at, work
+        self._alone = False
         self.done = 0
 
     def __getattr__(self, name: str) -> object:
         method = getattr(self._inner, name)
 
         def call(*arguments: object, **named: object) -> object:
+            if self._alone:
+                return method(*arguments, **named)
             self.done += 1
             if self.done == self._at:
                 self._work()
-            return method(*arguments, **named)
+            self._alone = name == "load" and not isinstance(self._inner, MemoryRecorder)
+            try:
+                return method(*arguments, **named)
+            finally:
+                self._alone = False
 
         return call
 
