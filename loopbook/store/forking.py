@@ -89,23 +89,24 @@ class Gate:
         """
         me = get_ident()
         with self._lock:
-            paths = self._inside.get(me)
-            if paths is None:
-                while self._shut and not (self._draining and self._holds(me)):
-                    self._changed.wait()
-                paths = self._inside[me] = []
-            paths.append(path)
+            if me in self._inside:
+                self._inside[me].append(path)
+                return me
+            while self._shut and not (self._draining and self._holds(me)):
+                self._changed.wait()
+            self._inside[me] = [path]
         return me
 
     def leave(self, path: Path | None, thread: int | None = None) -> None:
         """Come out."""
         me = get_ident() if thread is None else thread
         with self._lock:
-            paths = self._inside.get(me, [])
-            with suppress(ValueError):  # in a child, who was within is not any more
-                paths.remove(path)
+            paths = self._inside.get(me)
+            if paths is None or path not in paths:
+                return  # in a child, who was within is not any more
+            paths.remove(path)
             if not paths:
-                self._inside.pop(me, None)
+                del self._inside[me]
                 if self._shut:
                     self._changed.notify_all()
 
