@@ -109,8 +109,8 @@ def read_through(
                 last = Stand(segment.stream, rows[-1].originator_version, sum_of(rows[-1]))
                 left, ended = None if left is None else left - len(rows), len(rows) < CHUNK
         except DamagedEntry:
-            if last and not _stands(store, last):
-                raise ChangedMeanwhile(stream, last.version) from None
+            if (last and not _stands(store, last)) or lineage(store.rows, stream) != segments:
+                raise ChangedMeanwhile(stream, last.version if last else after) from None
             raise
         if last and last.version < segment.first:  # where a row was a moment ago
             raise ChangedMeanwhile(stream, last.version)

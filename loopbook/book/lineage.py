@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple, cast
 
 from loopbook.entry import damaged, decode
-from loopbook.errors import ParentMissing
+from loopbook.errors import DamagedEntry, ParentMissing
 from loopbook.events import Reserved
 from loopbook.store import Recorder, Row, Stand, parent_of
 
@@ -43,6 +43,17 @@ def lineage(rows: Recorder, stream: str, upto: int | None = None) -> tuple[Segme
     Raises ``ParentMissing`` where a parent is not in the store any more, and ``DamagedEntry`` for a
     stream that does not begin as it must, for a circle, and for more than 64 forks in a row.
     """
+    met = ""
+    while True:
+        try:
+            return _walked(rows, stream, upto)
+        except DamagedEntry as wrong:
+            if str(wrong) == met:
+                raise
+            met = str(wrong)  # or a family was forgotten between two looks: what is missing is so twice
+
+
+def _walked(rows: Recorder, stream: str, upto: int | None) -> tuple[Segment, ...]:
     segments: list[Segment] = []
     passed: list[str] = []
     here, last = stream, upto

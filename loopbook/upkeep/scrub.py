@@ -26,7 +26,7 @@ from loopbook.book import CATALOGUE, Book, is_name
 from loopbook.book.lineage import lineage
 from loopbook.book.streams import catalogued
 from loopbook.entry import Entry, decode
-from loopbook.errors import CannotScrub, Refused, StoreUnavailable
+from loopbook.errors import CannotScrub, ChangedMeanwhile, Refused, StoreUnavailable
 from loopbook.events import Catalogued, Forked, LoopOpened
 from loopbook.projections import EMPTY, Folding, take
 from loopbook.projections.admission import admit
@@ -85,12 +85,16 @@ def scrub(book: Book, asked: Asked, now: datetime) -> Scrubbing:
     """
     _look_at(asked)
     for _ in attempts():
-        work = _Work(book, asked, now)
-        done = work.plan()
+        head = head_of(book, CATALOGUE)
         try:
+            done = _Work(book, asked, now).plan()
             book.records.rows.replace(done.replaced, done.added, done.gone)
         except IntegrityError:
             continue
+        except (ChangedMeanwhile, ValueError, LookupError):
+            if head_of(book, CATALOGUE) == head:
+                raise
+            continue  # a loop was forgotten while it was read: what is so is so again
         entries = tuple((done.name(stream), seq) for stream, seqs in done.texts.items() for seq in seqs)
         own = tuple(key for key in entries if key[0] != CATALOGUE)
         anchored = tuple(stream for stream in done.streams if stream != CATALOGUE)

@@ -20,7 +20,17 @@ from loopbook import Books
 from loopbook.book import Book, folding
 from loopbook.book.snapshots import Snapshot
 from loopbook.entry import Draft
-from loopbook.errors import AlreadyUsed, CannotFork, LoopbookError, NoSuchLoop, Refused, Stale
+from loopbook.errors import (
+    AlreadyUsed,
+    CannotForget,
+    CannotFork,
+    CannotScrub,
+    ChangedMeanwhile,
+    LoopbookError,
+    NoSuchLoop,
+    Refused,
+    Stale,
+)
 from loopbook.events import RunSettled, Task, TodoOpened
 from loopbook.projections import fold
 from loopbook.store import Recorder, Row
@@ -35,9 +45,11 @@ from tests.conftest import PROVE
 
 SECRET = "qwertz-secret"
 #: What an operation may end with: its caller's own matter, told as such. Damage is none of it.
-TOLD = (NoSuchLoop, CannotFork, AlreadyUsed, Stale, Refused)
+TOLD = (
+    NoSuchLoop, CannotFork, AlreadyUsed, Stale, Refused, CannotForget, CannotScrub, ChangedMeanwhile,
+)  # fmt: skip
 #: Of how many statements one is interrupted in a run of the tests; all of them are in ``make prove``.
-EACH = 1 if PROVE else 10
+EACH = 1 if PROVE else 25
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +148,13 @@ OPERATIONS: dict[str, Callable[[Books, World], object]] = {
     "settle": lambda books, _: books.loop("p").settle_blocking(RunSettled(run="r1")),
     "close": lambda books, _: books.loop("q").close_blocking("done"),
     "import": lambda books, world: brought(books.book, world.file),
+    "scrub": lambda books, _: scrub(books.book, Asked("loop:p", text=SECRET), NOON),
+    "scrub a fork": lambda books, _: scrub(books.book, Asked("loop:q", text=SECRET), NOON),
+    "forget": lambda books, _: forgotten(books),
+    "forget without forks": lambda books, _: forget(books.book, "p", now=NOON),
+    "export": lambda books, _: write(everything(books.book), BytesIO()),
+    "log of a fork": lambda books, _: [*books.loop("q").entries()],
+    "newest in a fork": lambda books, _: books.book.newest("loop:q", "task"),
     "read": lambda books, _: [books.book.state(f"loop:{name}") for name in "pqr"],
 }
 MEANWHILE: dict[str, Callable[[Books, World], object]] = {
