@@ -12,7 +12,7 @@ import pytest
 from loopbook.errors import InvalidKey, KeyFileRefused
 from loopbook.judges import Answer, Failure
 from loopbook.judges.system_one import SystemOne
-from loopbook.judges.system_one.key import find_key, keep_key, key_file
+from loopbook.judges.system_one.key import find_key, keep_key, key_file, must_be_own
 from tests.judges.conftest import PACKET
 from tests.judges.faulty import Faulty
 
@@ -106,6 +106,29 @@ def test_a_file_of_another_user_is_refused_but_roots(
     for owner in (1234, 0):
         owned_by(owner)
         assert found(TYPESAFE, home) == ("first-key", str(file))
+
+
+def owned(owner: int, mode: int) -> os.stat_result:
+    """What a system says of a file with this owner and mode."""
+    return os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(("owner", "mode"), [(4321, 0o100600), (4321, 0o100644), (0, 0o100640)])
+def test_a_file_of_another_user_is_said_to_be_his_and_no_chmod_is_advised(owner: int, mode: int) -> None:
+    """Only its owner may chmod it; whoever has the folder may remove it and begin a new one."""
+    with pytest.raises(KeyFileRefused) as told:
+        must_be_own(Path("keys"), owned(owner, mode), 1234)
+    assert str(told.value) == (
+        f"keys belongs to another user (uid {owner}, you are 1234); no key was taken; remove it and use:"
+        " loopbook judge key set, or have root give it to you: chown 1234 keys"
+    )
+
+
+def test_a_file_of_ones_own_is_asked_for_its_mode_and_a_closed_one_of_root_for_nothing() -> None:
+    for owner in (1234, 0):
+        must_be_own(Path("keys"), owned(owner, 0o100600), 1234)
+    with pytest.raises(KeyFileRefused, match="close it with: chmod 600 keys"):
+        must_be_own(Path("keys"), owned(1234, 0o100640), 1234)
 
 
 @posix

@@ -127,11 +127,8 @@ def rows_of(file: Path, width: int) -> list[list[str]]:
     none. Raises ``KeyFileRefused``."""
     try:
         with file.open("rb") as stream:
-            if _open_to_others(os.fstat(stream.fileno())):
-                raise KeyFileRefused(
-                    f"{file} may be read by others than its owner; no key was taken;"
-                    f" close it with: chmod 600 {file}"
-                )
+            if os.name != "nt":  # its permissions are no bits of a mode; the folder is the user's own
+                must_be_own(file, os.fstat(stream.fileno()), os.geteuid())
             data = stream.read(FILE_BYTES)
     except FileNotFoundError:
         return []
@@ -150,7 +147,18 @@ def rows_of(file: Path, width: int) -> list[list[str]]:
     return rows
 
 
-def _open_to_others(found: os.stat_result) -> bool:
-    if os.name == "nt":  # its permissions are no bits of a mode; the folder is the user's own
-        return False
-    return bool(stat.S_IMODE(found.st_mode) & 0o077) or found.st_uid not in (os.geteuid(), 0)
+def must_be_own(file: Path, found: os.stat_result, user: int) -> None:
+    """Raise ``KeyFileRefused`` for a file that others than this user and root may read.
+
+    Whoever owns a file reads it, whatever its mode says, and nobody else but root can change that mode.
+    """
+    open_to_others = stat.S_IMODE(found.st_mode) & 0o077
+    if found.st_uid not in (user, 0) or (open_to_others and found.st_uid != user):
+        raise KeyFileRefused(
+            f"{file} belongs to another user (uid {found.st_uid}, you are {user}); no key was taken;"
+            f" remove it and use: loopbook judge key set, or have root give it to you: chown {user} {file}"
+        )
+    if open_to_others:
+        raise KeyFileRefused(
+            f"{file} may be read by others than its owner; no key was taken; close it with: chmod 600 {file}"
+        )
