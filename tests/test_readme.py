@@ -99,7 +99,7 @@ def test_the_table_of_settings_is_that_of_the_program() -> None:
     assert [[cell.strip() for cell in row] for row in rows] == [
         [
             f"`{name}`",
-            row.meaning,
+            row.words(),
             default(name, row),
             f"`{row.variable}`" if row.variable else "",
             "only stricter" if row.stricter else "no",

@@ -53,7 +53,7 @@ def show(
         say_json({"settings": said, "files": looked})
         return
     rows = [
-        (name, _shown(values[name]), settings.origins[name], row.meaning) for name, row in SETTINGS.items()
+        (name, _shown(values[name]), settings.origins[name], row.words()) for name, row in SETTINGS.items()
     ]
     say_rows(("setting", "value", "from", "what it is"), [*rows, *map(_file, files)])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from loopbook.kinds_draw import alternatives
 from loopbook.limits import (
     JUDGE_URL,
     MAX_CONTINUATIONS,
@@ -22,12 +23,15 @@ from loopbook.settings.readers import Join, Reader
 
 #: A default, from the environment and the system's name.
 Default = Callable[[Mapping[str, str], str], object]
+#: What a setting can be, looked up when somebody is told.
+Names = Callable[[], tuple[str, ...]]
 
 
 class Setting(NamedTuple):
     """One row of the table. ``read`` checks a raw value or raises ``ValueError`` with what it must be.
 
-    ``weak`` is somebody else's variable: it counts where nobody says otherwise.
+    ``weak`` is somebody else's variable: it counts where nobody says otherwise. ``names`` are the words
+    that it can be, where they stand in a table of their own.
     """
 
     meaning: str
@@ -36,6 +40,21 @@ class Setting(NamedTuple):
     variable: str | None = None
     stricter: Join | None = None
     weak: str | None = None
+    names: Names | None = None
+
+    def words(self) -> str:
+        """What it means, and all that it can be: for people.
+
+        >>> SETTINGS["judge_dialect"].words()[:80]
+        'what the server speaks, where its address does not tell: typesafe, openrouter, o'
+        """
+        return f"{self.meaning}: {alternatives(self.names())}" if self.names else self.meaning
+
+
+def _dialects() -> tuple[str, ...]:
+    from loopbook.judges.system_one.dialects import BY_NAME  # with all of the judge, which is seldom told of
+
+    return tuple(BY_NAME)
 
 
 def _always(value: object) -> Default:
@@ -68,10 +87,11 @@ SETTINGS: Mapping[str, Setting] = {
         "model that is asked; else the server's usual one", read.text, _always(None), "LOOPBOOK_JUDGE_MODEL"
     ),
     "judge_dialect": Setting(
-        "what the server speaks, where its address does not tell: docs/judge.md",
+        "what the server speaks, where its address does not tell",
         read.text,
         _always(None),
         "LOOPBOOK_JUDGE_DIALECT",
+        names=_dialects,
     ),
     "judge_timeout": Setting(
         "seconds that one settle may spend on asking",

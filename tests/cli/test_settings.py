@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from loopbook.judges.system_one import DIALECTS
+from loopbook.kinds_draw import alternatives
 from loopbook.settings import SETTINGS
 from tests.cli.conftest import Cli
 
@@ -65,3 +67,11 @@ def test_neither_a_model_nor_a_dialect_that_is_a_secret_is_told(
         cli("settings", "show"),
     ):
         assert SECRET not in str(said)
+
+
+def test_what_the_dialect_may_be_is_named_where_it_is_shown_and_no_page_is_referred_to(cli: Cli) -> None:
+    """Whoever has installed the package has none of its pages."""
+    told = cli.ok("settings", "show")
+    (row,) = [line for line in told.splitlines() if line.startswith("judge_dialect\t")]
+    assert row.endswith(f": {alternatives(tuple(one.name for one in DIALECTS))}")
+    assert "docs/" not in told
