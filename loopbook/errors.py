@@ -203,6 +203,10 @@ class InvalidTimeout(LoopbookError, ValueError):
     """Raised for a time to ask within that is no number of seconds, or too many."""
 
 
+class NotPutOffTogether(LoopbookError, ValueError):
+    """Raised for what several settles or closes put off, which cannot be delivered in one."""
+
+
 class UnknownDialect(LoopbookError, LookupError):
     """Raised for a judge's dialect that is not in the table."""
 

@@ -217,35 +217,33 @@ class Ledger:
         flow = self.settling(run, judge=judge is not None, **more)
         return drive_blocking(flow, judge, self._within(timeout))
 
-    def delivering(self, later: Later, **more: Unpack[Delivering]) -> Driven[Settlement]:
+    def delivering(self, *later: Later, **more: Unpack[Delivering]) -> Driven[Settlement]:
         """The flow of what a settlement put off, for whoever answers it himself."""
         from loopbook.settlement import deliver
 
         most = more.get("max_continuations", self.options.max_continuations)
 
         def flow(state: BookState) -> Flow[Settlement]:
-            return deliver(state, later, max_continuations=most)
+            return deliver(state, *later, max_continuations=most)
 
         return self._driven(flow, more.get("session"), more.get("idle"))
 
     async def deliver(
         self,
-        later: Later,
-        *,
+        *later: Later,
         judge: Judge | None,
         timeout: float | None = None,
         **more: Unpack[Delivering],
     ) -> Settlement:
-        """Ask what a settlement put off, within 90 seconds or ``timeout``; what is said then still has to
-        hold then. ``more`` is as in ``settling``."""
+        """Ask what one settlement put off, within 90 seconds or ``timeout``; what is said then still has to
+        hold then. ``more`` is as in ``settling``. Raises ``NotPutOffTogether``."""
         from loopbook.engine import drive
 
-        return await drive(self.delivering(later, **more), judge, self._within(timeout, DELIVER_SEC))
+        return await drive(self.delivering(*later, **more), judge, self._within(timeout, DELIVER_SEC))
 
     def deliver_blocking(
         self,
-        later: Later,
-        *,
+        *later: Later,
         judge: Judge | None,
         timeout: float | None = None,
         **more: Unpack[Delivering],
@@ -253,7 +251,7 @@ class Ledger:
         """``deliver`` where there is no event loop."""
         from loopbook.engine import drive_blocking
 
-        return drive_blocking(self.delivering(later, **more), judge, self._within(timeout, DELIVER_SEC))
+        return drive_blocking(self.delivering(*later, **more), judge, self._within(timeout, DELIVER_SEC))
 
     def undelivered(self) -> tuple[Advice, ...]:
         """The newest 16 notices of this book that no host has acknowledged, oldest first.

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook import events as e
-from loopbook.advisors.asking import Failure, answer_from
+from loopbook.advisors.asking import Answer, Failure, answer_from
 from loopbook.advisors.second_thought import SecondThought
+from loopbook.advisors.second_thought.questions import QUESTIONS
 from loopbook.advisors.shape import (
     Advisor,
     AskPacket,
@@ -22,15 +23,21 @@ from loopbook.advisors.shape import (
     Silence,
 )
 from loopbook.entry import Draft
+from loopbook.errors import NotPutOffTogether
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
-from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Written, deliver, settle
+from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Traced, Written, deliver, settle
 from tests.flows import CONTENT, NOON, Table, reasons
 from tests.plain import Closer, Plain
 
 
 def _first(table: Table) -> None:
     table.settle("r1")
+
+
+def priced(usd: float) -> Answer:
+    """An answer that says to go on, and what it has cost."""
+    return answer_from(QUESTIONS, CONTENT)._replace(cost_usd=usd)
 
 
 def _closed_first(table: Table) -> None:
@@ -169,13 +176,34 @@ def test_a_conflict_that_changes_the_packet_is_asked_once_more() -> None:
     assert len(table.asked) == 2
 
 
-def test_another_process_that_was_first_ends_the_flow_in_silence() -> None:
+def test_another_process_that_was_first_ends_the_flow_in_silence_and_both_answers_count() -> None:
     table = Table()
     table.change()
     table.thinking = [partial(_first, table)]
-    assert table.settle("r1").advice is None
+    table.answers = [priced(0.25), priced(0.5)]
+    came = table.settle("r1")
+    assert came.advice is None
+    assert came.trace[-1] == Traced("second-thought", "passed over", None, "stale", "decided")
     assert len(table.of(e.Noticed)) == len(table.of(e.Judged)) == 1
-    assert not table.of(e.PassedOver), "the run has been decided, and nothing is said of that"
+    assert (table.state.spent.answers, table.state.spent.cost_usd) == (2, 0.75)
+
+
+def test_another_process_that_was_silent_of_the_same_unit_leaves_the_slower_one_s_cost() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    table.thinking = [partial(_first, table)]
+    table.answers = [priced(0.25), priced(0.5)]
+    assert table.settle("r1").advice is None
+    assert len(table.of(e.Judged)) == 1
+    assert (table.state.spent.answers, table.state.spent.cost_usd) == (2, 0.75)
+
+
+def test_of_a_loop_that_another_process_has_closed_nothing_is_kept_any_more() -> None:
+    table = finished()
+    table.thinking = [partial(_closed_first, table)]
+    assert table.close().closed
+    assert types(table)[-1] == "loop_closed"
 
 
 @pytest.mark.parametrize("event", [e.Prompted(prompt="p", text="x"), e.RunSettled(run="r2")])
@@ -292,6 +320,18 @@ def two_units() -> tuple[Table, Flow[Settlement]]:
     return table, flow
 
 
+def _going_on(flow: Flow[Settlement], reply: Heard) -> Flow[Settlement]:
+    """A flow that has asked, from there on."""
+    step = flow.send(reply)
+    while True:
+        sent = yield step
+        try:
+            step = flow.send(sent)
+        except StopIteration as end:
+            came: Settlement = end.value
+            return came
+
+
 def test_a_settle_that_died_between_two_units_goes_on_with_the_second() -> None:
     table, flow = two_units()
     flow.close()
@@ -302,15 +342,15 @@ def test_a_settle_that_died_between_two_units_goes_on_with_the_second() -> None:
     assert [one.did for one in table.settle("r1").trace] == ["done before"]
 
 
-def test_who_goes_on_with_the_second_unit_and_finds_it_said_adds_nothing() -> None:
+def test_who_goes_on_with_the_second_unit_and_finds_it_said_leaves_only_what_he_asked() -> None:
     table, flow = two_units()
     table.add(e.Source(locator="rfc9110"))  # beside the units, for another subject
     assert table.settle("r1").advice
     before = table.state.version
-    with pytest.raises(StopIteration) as end:
-        flow.send(Heard(answer_from(table.asked[-1].questions, CONTENT), table.state))
-    assert end.value.value.advice is None
-    assert table.state.version == before
+    came = table.drive(_going_on(flow, Heard(priced(0.25), table.state)), {})
+    assert came.advice is None
+    assert types(table, before) == ["passed_over"]
+    assert (table.state.spent.answers, table.state.spent.cost_usd) == (3, 0.25)
 
 
 def test_a_settle_that_died_after_its_last_unit_is_done() -> None:
@@ -569,6 +609,46 @@ def test_a_close_waits_for_whom_it_was_put_off(first: bool, ok: float, closed: b
     (later,) = answer.later
     table.drive(deliver(table.state, later), {"ok": ok})
     assert (table.state.life.outcome == "met") == closed
+
+
+@pytest.mark.parametrize(("others", "closed"), [((0.9, 0.9), True), ((0.9, 0.1), False), ((0.1, 0.9), False)])
+def test_a_close_that_was_put_off_for_several_is_one_when_all_of_them_agree(
+    others: tuple[float, float], closed: bool
+) -> None:
+    table = finished()
+    slow = (Closer("one", gate="later"), Closer("other", gate="later"))
+    later = table.close(FINE, advisors=slow).later
+    table.answers = [{"ok": ok} for ok in others]
+    table.drive(deliver(table.state, *later), {})
+    assert (table.state.life.outcome == "met") == closed
+
+
+def test_of_several_that_were_put_off_none_closes_a_loop_by_itself() -> None:
+    table = finished()
+    for one in table.close(FINE, advisors=(Closer("one", gate="later"), Closer("other", gate="later"))).later:
+        table.drive(deliver(table.state, one), {"ok": 0.9})
+    assert table.state.life.outcome is None
+
+
+def test_what_was_agreed_at_once_counts_when_whom_it_was_put_off_for_has_nothing_to_say() -> None:
+    """Its gate asked at the close and passes over at the delivery."""
+    table = finished()
+    slow = Closer("slow", gate="later")
+    (later,) = table.close(FINE, advisors=(Closer("quick"), slow)).later
+    slow.kind = "quiet"
+    table.drive(deliver(table.state, later), {})
+    assert table.state.life.outcome == "met"
+
+
+def test_what_is_delivered_together_was_put_off_together() -> None:
+    table = Table()
+    (one,) = table.settle("r1", advisors=(Plain("slow", "later"),)).later
+    (other,) = table.settle("r2", advisors=(Plain("slow", "later"),)).later
+    before = table.state.version
+    with pytest.raises(NotPutOffTogether, match="each one's by itself"):
+        table.drive(deliver(table.state, one, other), {})
+    assert table.state.version == before
+    assert table.drive(deliver(table.state), {}) == Settlement()
 
 
 # --- under any interleaving --------------------------------------------------------------------------------

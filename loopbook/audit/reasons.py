@@ -48,6 +48,7 @@ LATE: Mapping[str, str] = {
     "busy": "the session was no longer idle",
     "newer-run": "another run had begun or settled meanwhile",
     "moved": "the work had moved on under it, and under the second answer too",
+    "decided": "another session had decided the same meanwhile",
 }
 
 #: What is to be said of a run or a close about which a book has no decision.

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 
 from loopbook.advisors.shape import Advisor, Scene
 from loopbook.entry import Draft
+from loopbook.errors import NotPutOffTogether
 from loopbook.events import ChildLost, CloseDeclared, LoopClosed, RunSettled
 from loopbook.limits import MAX_CONTINUATIONS
 from loopbook.projections import BookState, children, position
@@ -74,8 +75,8 @@ def settle(
     scene = Scene((yield from _kept(state, event)), judge)
     case = Case(scene, max_continuations, advisors, _pending(state))
     state = yield from record(state, _lost)
-    for advisor in advisors:
-        state = yield from advise(case, advisor, state)
+    for number, advisor in enumerate(advisors, 1):
+        state = yield from advise(case, advisor, state, last=number == len(advisors))
     yield from _met(case, state)
     return Settlement(case.advice, tuple(case.trace), _later(case), tuple(case.notes))
 
@@ -92,8 +93,8 @@ def close(
     while not taken:
         state, taken = yield from append((Draft(CloseDeclared(claim=claim)),), state)
     case = Case(Scene(None, judge), None, advisors, _pending(state))
-    for advisor in advisors:
-        state = yield from advise(case, advisor, state)
+    for number, advisor in enumerate(advisors, 1):
+        state = yield from advise(case, advisor, state, last=number == len(advisors))
     if not case.standing and not any(one.did in _HEARD for one in case.trace):
         state = yield from record(state, _unjudged)
     state = yield from _met(case, state)
@@ -104,17 +105,34 @@ def close(
 
 
 def deliver(
-    state: BookState, later: Later, *, max_continuations: int | None = MAX_CONTINUATIONS
+    state: BookState, *later: Later, max_continuations: int | None = MAX_CONTINUATIONS
 ) -> Flow[Settlement]:
-    """Ask what was put off, and say what comes of it if it still holds then.
+    """Ask what one settle or close put off, and say what comes of it if it still holds then.
 
-    What only observes leaves a judgment and says nothing.
+    What only observes leaves a judgment and says nothing. Where several were put off at a close, it is
+    one when these are delivered together and all agree: of an answer apart, nobody knows the others'.
     """
-    case = Case(later.scene, max_continuations, later.advisors, later.close)
-    if later.observe is not None:
-        yield from observe(case, later.advisor, later.observe)
-    else:
-        yield from advise(case, later.advisor, state, put_off=True)
+    if not later:
+        return Settlement()
+    if any((one.scene, one.close) != (later[0].scene, later[0].close) for one in later):
+        raise NotPutOffTogether(
+            "these were put off by several settles or closes; nobody was asked; deliver each one's by itself"
+        )
+    asking = [one for one in later if one.observe is None]
+    close = later[0].close
+    apart = close is not None and len(asking) < close.put_off
+    case = Case(
+        later[0].scene,
+        max_continuations,
+        later[0].advisors,
+        close._replace(against=True) if close and apart else close,
+    )
+    for one in later:
+        if one.observe is not None:
+            yield from observe(case, one.advisor, one.observe)
+        else:
+            state = yield from advise(case, one.advisor, state, last=one is asking[-1], put_off=True)
+    yield from _met(case, state)
     return Settlement(case.advice, tuple(case.trace), (), tuple(case.notes))
 
 
@@ -134,9 +152,10 @@ def _met(case: Case, state: BookState) -> Flow[BookState]:
 
 
 def _later(case: Case) -> tuple[Later, ...]:
-    """What was put off; one that alone has yet to be heard about a close may close the loop."""
-    held = case.against or sum(one.observe is None for one in case.later) > 1
-    return tuple(one._replace(close=one.close and one.close._replace(against=held)) for one in case.later)
+    """What was put off, with what the others have made of a close."""
+    count = sum(one.observe is None for one in case.later)
+    close = case.close and case.close._replace(agreed=case.agreed, against=case.against, put_off=count)
+    return tuple(one._replace(close=close) for one in case.later)
 
 
 #: What an advisor does that has looked at a close.

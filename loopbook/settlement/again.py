@@ -16,7 +16,7 @@ from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.settlement.case import Asked, Case, plan_of
 from loopbook.settlement.steps import ASKS, Advice, Close
-from loopbook.settlement.turns import look, observed
+from loopbook.settlement.turns import beaten, look, observed
 
 
 class Then(NamedTuple):
@@ -44,12 +44,12 @@ def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] |
     case.idle = then.basis.idle
     if then.taken:
         case.advice = Advice("", continues=False, advisor="", seq=0)
-    if then.scene.run is not None and then.unit in case.judged(advisor, state):
-        return ()  # silent about it once, for this run
     asked = _asked(state, advisor, then)
+    once = then.scene.run is not None and then.unit in case.judged(advisor, state)
     if then.basis.observed:
-        return (observed(case, advisor, state, asked)[0],) if asked.packet else ()
-    verdict = look(case, advisor, state, asked, first=True)
+        return (observed(case, advisor, state, asked)[0],) if asked.packet and not once else ()
+    # silent about it once, for this run
+    verdict = beaten(state, asked) if once else look(case, advisor, state, asked, first=True)
     if verdict is None:
         return ()
     if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:

@@ -39,7 +39,7 @@ class Case:
         self.close = close
         self.lent = 0
         self.others = False
-        self.agreed = False
+        self.agreed = close is not None and close.agreed
         self.against = close is not None and close.against
         self.turns = tuple(advisor for advisor in advisors if advisor.takes_turn)
         self.run = scene.run.run if scene.run else None
@@ -62,9 +62,8 @@ class Case:
         self.lent = close.declared
         return state._replace(life=state.life._replace(claim=close.claim, declared=close.declared))
 
-    def turn_of(self, advisor: Advisor, *, put_off: bool = False) -> None:
-        """It is this one's turn: whether the loop may be closed with its consent."""
-        last = put_off or not self.advisors or advisor is self.advisors[-1]
+    def turn_of(self, *, last: bool) -> None:
+        """It is somebody's turn, the last one's: whether the loop may be closed with his consent."""
         self.others = self.close is not None and (not last or self.against or bool(self.later))
 
     def weigh(self, says: PassOver | Silence | Say, wanted: Say | None = None) -> None:

@@ -12,12 +12,14 @@ from loopbook.projections import BookState
 from loopbook.projections.runs import BOUND
 
 __all__ = [
-    "ASKS", "BOUND", "FLOW_VERSION", "Advice", "Append", "Ask", "Close", "CloseAnswer", "Flow", "Heard",
-    "Later", "Read", "Settlement", "Traced", "Written",
+    "ASKS", "BOUND", "DECIDED", "FLOW_VERSION", "Advice", "Append", "Ask", "Close", "CloseAnswer", "Flow",
+    "Heard", "Later", "Read", "Settlement", "Traced", "Written",
 ]  # fmt: skip
 
 #: How often one decision is asked: once, and once more on another packet.
 ASKS = 2
+#: The detail of an answer that came when another session had decided the same.
+DECIDED = "decided"
 #: Grows with every change of what the flow itself decides: what is a duplicate, what continues, what is
 #: stale. It is kept with each decision.
 FLOW_VERSION = "2"
@@ -82,12 +84,14 @@ class Traced(NamedTuple):
 
 
 class Close(NamedTuple):
-    """A declared close under way: its claim, its seq, and whether somebody is against it, or has yet to be
-    heard."""
+    """A declared close under way: its claim and its seq, whether somebody agreed to it or is against it,
+    and how many have yet to be heard because they were put off."""
 
     claim: str
     declared: int
+    agreed: bool = False
     against: bool = False
+    put_off: int = 0
 
 
 class Later(NamedTuple):

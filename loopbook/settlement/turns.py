@@ -8,7 +8,7 @@ from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Decision, Gat
 from loopbook.entry import Draft, Entry
 from loopbook.projections import BookState
 from loopbook.settlement.case import Asked, Case, basis_of, by_whom, judgment, plan_of, said
-from loopbook.settlement.steps import ASKS, Append, Ask, Flow, Heard, Later, Read, Written
+from loopbook.settlement.steps import ASKS, DECIDED, Append, Ask, Flow, Heard, Later, Read, Written
 
 
 def append(drafts: tuple[Draft, ...], state: BookState) -> Flow[Written]:
@@ -33,10 +33,13 @@ def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
     return heard
 
 
-def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = False) -> Flow[BookState]:
-    """One advisor's turn: subject after subject until it has spoken or there is none left."""
+def advise(
+    case: Case, advisor: Advisor, state: BookState, *, last: bool, put_off: bool = False
+) -> Flow[BookState]:
+    """One advisor's turn, the ``last`` one's or not: subject after subject until it has spoken or there is
+    none left."""
     tried, first = case.judged(advisor, state), True
-    case.turn_of(advisor, put_off=put_off)
+    case.turn_of(last=last)
     while True:
         state = case.at_close(advisor, state)
         if first and case.done(advisor, state):
@@ -119,7 +122,7 @@ Verdict = Decision | PassOver | AskPacket | None
 def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first: bool) -> Verdict:
     """Look on the newest state, again where something was asked. The same packet, and the answer holds."""
     if case.over(state) or case.spoken(state, advisor) or (first and case.done(advisor, state)):
-        return None
+        return beaten(state, asked)
     packet, answer = asked.packet, asked.answer
     if packet is None:
         gate = gated(case, advisor, state)
@@ -139,6 +142,13 @@ def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first:
         case DecideNow() if packet is not None:
             return PassOver("stale", "moved", packet.unit)
     return advisor.decide(state, packet, answer)
+
+
+def beaten(state: BookState, asked: Asked) -> PassOver | None:
+    """Somebody else has decided it. Who asked all the same says so, where the book takes it: it has cost."""
+    if asked.packet is None or state.life.outcome is not None:
+        return None
+    return PassOver("stale", DECIDED, asked.packet.unit)
 
 
 def observe(case: Case, advisor: Advisor, packet: Packet) -> Flow[None]:

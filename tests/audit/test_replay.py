@@ -225,7 +225,7 @@ def test_a_decision_that_was_put_in_twice_is_none() -> None:
         table.add(entry.event, entry.unit)
     found = replay(table.entries).difference
     assert found is not None
-    assert (found.seq, found.verdict.now) == (6, "decides nothing: it was decided before")
+    assert (found.seq, found.verdict.now) == (6, "silent: stale (decided)")
 
 
 @pytest.mark.parametrize("reason", ["stale", "turn-taken", "child-out", "bound", "duplicate"])

@@ -24,7 +24,7 @@ from loopbook.events import (
     RunSettled,
 )
 from loopbook.projections import EMPTY, BookState, evolve
-from loopbook.settlement.steps import BOUND, Close
+from loopbook.settlement.steps import BOUND, DECIDED, Close
 
 #: How many settled runs are kept: a decision is made of one of the newest.
 RUNS = 256
@@ -115,7 +115,8 @@ class Walk:
         first = events[0]
         basis = Basis.read(first.basis) if isinstance(first, Said) else Basis()
         asked = basis.at_close or (isinstance(first, Judged) and first.sort == "close")
-        if not asked or self._close is None:
+        beaten = isinstance(first, PassedOver) and first.detail == DECIDED
+        if not asked or beaten or self._close is None:
             return
         agrees = any(isinstance(event, PassedOver) and event.reason == "agrees" for event in events)
         if agrees and not self._close.against:
