@@ -9,8 +9,9 @@ children and what the host said of them it takes from the fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from loopbook.advisors.second_thought import child_of
 from loopbook.entry import Entry
 from loopbook.events import (
     ChildLinked,
@@ -24,7 +25,7 @@ from loopbook.limits import MAX_CONTINUATIONS, SUBAGENT_TOOLS, WAITING_TOOLS
 from loopbook.projections import EMPTY, BookState, children, evolve
 from loopbook.run import Call
 
-#: Advisors that do not even ask where they must be quiet.
+#: Advisors that do not even ask where they must be quiet, and leave a sub-agent's run to whoever sent it out.
 ASK_NOBODY = frozenset({"second-thought", "follow-through"})
 
 
@@ -40,13 +41,13 @@ class Always:
         self,
         max_continuations: int | None = MAX_CONTINUATIONS,
         waiting_tools: frozenset[str] = WAITING_TOOLS,
-        subagent_tools: Iterable[str] = SUBAGENT_TOOLS,
+        subagent_tools: Mapping[str, str] = SUBAGENT_TOOLS,
         beside: frozenset[str] = frozenset(),
     ) -> None:
         self.state: BookState = EMPTY
         self._most = max_continuations
         self._waiting_tools = waiting_tools
-        self._subagent_tools = frozenset(subagent_tools)
+        self._subagent_tools = subagent_tools
         self._units: list[str] = []
         self._linked: set[str] = set()
         self._runs: dict[str, RunSettled] = {}
@@ -138,6 +139,8 @@ class Always:
             yield f"run {event.run!r} is not the newest"
         elif run.stop in ("error", "aborted"):
             yield f"run {event.run!r} ended with {run.stop}"
+        elif event.advisor in ASK_NOBODY and run.observed.subagent:
+            yield f"run {event.run!r} is a sub-agent's"
         elif any(map(self._waits, run.calls)):
             yield f"run {event.run!r} waits"
 
@@ -146,7 +149,7 @@ class Always:
             return True
         if call.tool not in self._subagent_tools:
             return False
-        return call.child not in self._linked if call.child is not None else not call.input
+        return child_of(call, self._subagent_tools[call.tool]) not in self._linked
 
     def _twice(self, event: Noticed, entry: Entry) -> Iterator[str]:
         subject = self._subject(entry.unit)

@@ -105,16 +105,18 @@ def asking() -> st.SearchStrategy[Asking]:
 
 
 def settles() -> st.SearchStrategy[Settle]:
-    """A run that comes to rest, mostly well."""
+    """A run that comes to rest, mostly well; now and then a sub-agent's."""
     tools: Sequence[tuple[ToolUse, ...]] = (
         *[()] * 5,
         (ToolUse(name="goal_wait"),),
         (ToolUse(name="subagent"),),
         (ToolUse(name="subagent", child="c1"),),
+        (ToolUse(name="subagent", input='{"child": "c1"}'),),
     )
     stops = st.sampled_from(("end", "end", "end", *get_args(Stop)))
     tool, session = st.sampled_from(tools), st.sampled_from(SESSIONS)
-    return st.builds(Settle, stop=stops, tools=tool, session=session, twice=st.booleans())
+    subagent = st.sampled_from((False, False, False, False, True))
+    return st.builds(Settle, stop=stops, tools=tool, session=session, subagent=subagent, twice=st.booleans())
 
 
 def evidence(event: Event, unit: str | None = None) -> Step:

@@ -73,9 +73,10 @@ class Host(Model):
 
 
 class ToolUse(Model):
-    """A tool the run called; ``child`` is the id it dispatched, if it did."""
+    """A tool the run called with an ``input``; ``child`` is the id it dispatched, if it did."""
 
     name: str
+    input: str = ""
     child: str | None = None
 
 
@@ -89,12 +90,14 @@ class Flowing(Model):
 
 
 class Settle(Flowing):
-    """A run settles; ``twice`` fires it twice. One that is named again is settled again."""
+    """A run settles, perhaps a ``subagent``'s; ``twice`` fires it twice. One that is named again is settled
+    again."""
 
     run: str | None = None
     session: str | None = None
     tools: tuple[ToolUse, ...] = ()
     stop: Stop = "end"
+    subagent: bool = False
     twice: bool = False
 
 

@@ -168,13 +168,19 @@ class World:
         self.runs += 1
         run = verb.run or f"run-{self.runs}"
         calls = tuple(
-            Call(ref=f"{run}-{i}", tool=tool.name, kind="agent" if tool.child else "other", child=tool.child)
+            Call(
+                ref=f"{run}-{i}",
+                tool=tool.name,
+                kind="agent" if tool.child else "other",
+                input=tool.input,
+                child=tool.child,
+            )
             for i, tool in enumerate(verb.tools)
         )
         observed = Observed(
             now=self.clock.now,
             children=dict(self.children),
-            subagent=any(self.head.env.get(name) for name in SUBAGENT_VARIABLES),
+            subagent=verb.subagent or any(self.head.env.get(name) for name in SUBAGENT_VARIABLES),
         )
         self.run = RunSettled(run=run, stop=verb.stop, calls=calls, calls_total=len(calls), observed=observed)
         return self.run

@@ -124,6 +124,17 @@ class Careless(SecondThought):
         return super().gate(state, scene)
 
 
+class Motherly(SecondThought):
+    """Thinks for a sub-agent too."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        run = scene.run
+        if run is not None:
+            its_own = run.observed.model_copy(update={"subagent": False})
+            scene = scene._replace(run=run.model_copy(update={"observed": its_own}))
+        return super().gate(state, scene)
+
+
 class Nervous(SecondThought):
     """Speaks for want of an answer."""
 
@@ -185,6 +196,9 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "how a run ended and what it waits for is not looked at": Fault(
         lambda _: None, "although run", (Careless(),)
+    ),
+    "a sub-agent's run is not left to whoever sent it out": Fault(
+        lambda _: None, "(judged|spoke) although run .* is a sub-agent's", (Motherly(),)
     ),
     "a failure is a reason to speak": Fault(
         lambda _: None, "spoke although|for want of an answer", (Nervous(),)

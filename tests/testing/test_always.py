@@ -7,8 +7,10 @@ from typing import Literal
 import pytest
 
 from loopbook import events as e
+from loopbook.advisors.second_thought import SecondThought
+from loopbook.advisors.shape import PassOver, Scene
 from loopbook.entry import Entry
-from loopbook.run import Call, Stop
+from loopbook.run import Call, Observed, Stop
 from loopbook.testing.always import Always, broken
 from tests.flows import NOON, Table
 
@@ -49,7 +51,13 @@ def settled(run: str = "r1", stop: Stop = "end", *tools: str, child: str | None 
     return e.RunSettled(run=run, stop=stop, calls=calls)
 
 
+def sent_out(given: str, child: str | None = None, tool: str = "subagent") -> e.RunSettled:
+    """A run that called a tool with this input."""
+    return e.RunSettled(run="r1", calls=(Call(ref="1", tool=tool, input=given, child=child),))
+
+
 RUN, NEXT = settled(), settled("r2")
+OF_A_SUBAGENT = e.RunSettled(run="r1", observed=Observed(subagent=True))
 TWO = tuple(e.UnitAdded(unit=name, subject=name) for name in "ab")
 OUT, BACK = e.ChildLinked(child="c"), e.ChildReported(child="c", ok=True)
 OUT_OF_A, OUT_OF_B = (e.ChildLinked(child="c", unit=name) for name in "ab")
@@ -82,6 +90,9 @@ WRONG: list[tuple[list[Written], str]] = [
     ([settled("r1", "end", "goal_wait"), said()], "run 'r1' waits"),
     ([settled("r1", "end", "read", "subagent"), said()], "run 'r1' waits"),
     ([settled("r1", "end", "subagent", child="c"), said()], "run 'r1' waits"),
+    ([OF_A_SUBAGENT, said()], "spoke although run 'r1' is a sub-agent's"),
+    ([OF_A_SUBAGENT, said(advisor="follow-through")], "spoke although run 'r1' is a sub-agent's"),
+    ([OF_A_SUBAGENT, judged(2)], "judged although run 'r1' is a sub-agent's"),
     ([e.LoopClosed(outcome="met"), RUN, said()], "the loop is closed"),
     (
         [RUN, said(on=1), NEXT, said("l", "r2"), settled("r3"), said("k", "r3", on=1)],
@@ -111,6 +122,8 @@ def test_a_close_lets_no_run_go_on() -> None:
         [*TWO, OUT_OF_B, RUN, (said(), "a")],
         [OUT, BACK, RUN, said()],
         [OUT, RUN, e.Judged(advisor="watcher", run="r1", read_to=3)],
+        [OF_A_SUBAGENT, e.Judged(advisor="watcher", run="r1", read_to=2), said(advisor="watcher", judged=3)],
+        [OF_A_SUBAGENT, DECLARED, said(run=None)],
         [OUT, BACK, settled("r1", "end", "subagent", child="c"), said()],
         [RUN, HUMAN, DECLARED, said(run=None)],
         [settled("r1", "length", "read"), said()],
@@ -147,7 +160,35 @@ def test_other_tools_may_be_waited_for() -> None:
     run = settled("r1", "end", "sleep", "goal_wait")
     assert "waits" in told(run, said())[0]
     assert "waits" in told(run, said(), always=Always(waiting_tools=frozenset({"sleep"})))[0]
-    assert told(run, said(), always=Always(waiting_tools=frozenset({"nap"}), subagent_tools=())) == []
+    assert told(run, said(), always=Always(waiting_tools=frozenset({"nap"}), subagent_tools={})) == []
+
+
+def test_a_child_that_only_an_input_names_is_waited_for_until_the_book_has_linked_it() -> None:
+    run = sent_out('{"child": "c"}')
+    assert told(run, said()) == ["seq 3: spoke although run 'r1' waits"]
+    assert told(OUT, BACK, run, said()) == []
+    elsewhere = sent_out('{"agent": "c"}', tool="task")
+    assert told(elsewhere, said()) == []
+    always = Always(subagent_tools={"task": "agent"})
+    assert told(elsewhere, said(), always=always) == ["seq 3: spoke although run 'r1' waits"]
+    assert told(OUT, BACK, elsewhere, said(), always=Always(subagent_tools={"task": "agent"})) == []
+
+
+@pytest.mark.parametrize("child", [None, "c", "d"])
+@pytest.mark.parametrize("tool", ["subagent", "goal_wait", "read"])
+@pytest.mark.parametrize(
+    "given", ["", "{", "[" * 9_999, "7", "{}", '{"child": 7}', '{"child": "c"}', '{"child": "d"}']
+)
+def test_a_run_waits_for_this_where_it_waits_for_second_thought(
+    given: str, tool: str, child: str | None
+) -> None:
+    """Of the two children one was linked and is back."""
+    run, table = sent_out(given, child, tool), Table()
+    for event in (OUT, BACK):
+        table.add(event)
+    gate = SecondThought().gate(table.state, Scene(run))
+    waits = isinstance(gate, PassOver) and gate.reason == "waiting"
+    assert told(OUT, BACK, run, said()) == (["seq 5: spoke although run 'r1' waits"] if waits else [])
 
 
 def test_a_book_that_the_flow_has_written_is_whole() -> None:

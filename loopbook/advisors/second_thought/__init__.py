@@ -7,7 +7,7 @@ run goes on to a phase that continues; else it is silent. Whom it is about is ``
 what the judge sees ``packet``'s, what it is asked ``questions``', what is said ``words``'.
 """
 
-from loopbook.advisors.second_thought.policy import SecondThought
+from loopbook.advisors.second_thought.policy import SecondThought, child_of
 from loopbook.limits import Thresholds
 
-__all__ = ["SecondThought", "Thresholds"]
+__all__ = ["SecondThought", "Thresholds", "child_of"]

@@ -99,7 +99,7 @@ class SecondThought:
             if call.tool in self.waiting_tools:
                 return call.tool
             if call.tool in self.subagent_tools:
-                child = _child(call, self.subagent_tools[call.tool])
+                child = child_of(call, self.subagent_tools[call.tool])
                 if child is None or not children.linked_before(state, child):
                     return call.tool
         return None
@@ -194,8 +194,12 @@ class SecondThought:
         )
 
 
-def _child(call: Call, field_name: str) -> str | None:
-    """The child that a call sent out: as the host's reader found it, else as the input names it."""
+def child_of(call: Call, field_name: str) -> str | None:
+    """The child that a call sent out: as the host's reader found it, else as a field of the input names it.
+
+    >>> child_of(Call(ref="1", tool="subagent", input='{"child": "c1"}'), "child")
+    'c1'
+    """
     if call.child is not None:
         return call.child
     try:
