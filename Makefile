@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 JOBS   ?= 2
 
-.PHONY: demo test lint bench prove schemas docs clean
+.PHONY: demo test lint bench prove mutants schemas docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,10 @@ bench: $(DEV)  ## ratios against a reference in the same run
 
 prove: $(DEV)  ## the same proofs at larger sizes
 	LOOPBOOK_PROVE=1 $(BIN)/python -m pytest -q -m "prove or not prove" tests
+
+mutants: $(DEV)  ## change the rules one small piece at a time: does a test notice? ONLY='loopbook.settlement*'
+	$(BIN)/python -m pip install --quiet --group mutants
+	nice -n 19 $(BIN)/python scripts/mutants.py $(ONLY)
 
 schemas docs: $(DEV)  ## write what is generated from the code: JSON Schemas, kinds and commands
 	$(BIN)/python scripts/generate.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ settings.register_profile(
 settings.register_profile(
     "prove", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("mutants", max_examples=20, deadline=None, derandomize=True, database=None)
 settings.load_profile("prove" if PROVE else "default")
 
 
@@ -46,6 +48,15 @@ def replayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a test's flows have decided is decided again, from its book alone."""
     with replaying.noting(monkeypatch):
         yield
+
+
+def pytest_sessionstart() -> None:
+    """A mutation run begins many sessions in one process: what one has cached, other code has computed."""
+    for name, module in [*sys.modules.items()]:
+        for value in vars(module).values() if name.startswith("loopbook.") else ():
+            clear = getattr(value, "cache_clear", None)
+            if callable(clear):
+                clear()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
