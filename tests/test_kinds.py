@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook.errors import InvalidKind
-from loopbook.kinds import Kind, draw, from_definition, parse, words
+from loopbook.kinds import Kind, draw, from_definition, mistakes, parse, words
 from loopbook.kinds_at_hand import load_kinds
 from loopbook.loop import Loop
 from loopbook.projections.verification import VOUCHING
@@ -144,6 +144,63 @@ def test_a_wrong_kind_is_refused_with_file_key_and_remedy(text: str, problem: st
     assert problem in message
     assert remedy in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("text", [text for text, _, _ in WRONG])
+def test_the_first_of_all_mistakes_is_the_one_that_is_raised(text: str) -> None:
+    with pytest.raises(InvalidKind) as raised:
+        parse(text, "own.toml")
+    assert mistakes(text, "own.toml")[0] == str(raised.value)
+
+
+def test_mistakes_in_every_part_are_all_told_in_the_order_of_the_file() -> None:
+    text = """
+name = "My kind"
+titel = "x"
+[[phase]]
+name = "work"
+continue = true
+needs = [
+  { evidence = "change", missing = "" },
+  { evidence = "check", where = { outcome = ["failed", "broken"], scop = "tests" }, after = "todo" },
+  { evidence = "chek", where = { outcome = "failed" }, missing = "x" },
+  { is = "verified", after = "source" },
+  { is = "done" },
+]
+[[phase]]
+name = "work"
+continues = 1
+needs = [{ is = "closable" }, { evidence = "check", after = "check", missing = "x" }]
+[[phase]]
+name = "end"
+"""
+    told = [line.removeprefix("own.toml: ").partition(": ")[0::2] for line in mistakes(text, "own.toml")]
+    assert [(key, words.partition(";")[0]) for key, words in told] == [
+        ("titel", "unknown key"),
+        ("name", "'My kind' is no name"),
+        ("phase[0].continue", "unknown key"),
+        ("phase[0].needs[0].missing", "not one line of 1 to 200 characters"),
+        ("phase[0].needs[1].after", "'todo' is no evidence"),
+        ("phase[0].needs[1].where.outcome", "outcome is never 'failed'"),
+        ("phase[0].needs[1].where.outcome", "outcome is never 'broken'"),
+        ("phase[0].needs[1].where.scop", "check has no such field to match"),
+        ("phase[0].needs[1].missing", "missing"),
+        ("phase[0].needs[2].evidence", "'chek' is no evidence"),
+        ("phase[0].needs[3].after", "verified is counted from the last change"),
+        ("phase[0].needs[3].missing", "missing"),
+        ("phase[0].needs[4].is", "no need is called 'done'"),
+        ("phase[1].continues", "not true or false"),
+        ("phase[2].needs", "missing"),
+        ("phase[1].name", "'work' is there twice"),
+        ("phase[2]", "the last phase must be `close`"),
+        ("phase[1].needs", "`closable` before the end"),
+        ("phase", "the last check would have to follow itself (by way of `after`)"),
+    ]
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
+def test_in_a_kind_there_is_no_mistake(kind: Kind) -> None:
+    assert mistakes((ROOT / "specs" / "kinds" / f"{kind.name}.toml").read_text("utf-8")) == ()
 
 
 _JSON = st.recursive(

@@ -63,8 +63,13 @@ def check(
 
 
 def _checked(file: Path, depth: int) -> list[str]:
-    """What is told of a kind file that can be read: one line, and the scenario of what a walk has found."""
-    kind = _read(file)
+    """What is told of a kind file: one line, each of its mistakes, or the scenario of what a walk found."""
+    from loopbook.kinds import mistakes, parse
+
+    text = _text(file)
+    if wrong := mistakes(text, str(file)):
+        return [f"FAIL {mistake}" for mistake in wrong]
+    kind = parse(text, str(file))
     if not depth:
         return [f"ok   {file}: {kind.name}"]
     from loopbook.testing import walk
@@ -113,7 +118,11 @@ def _at_hand() -> dict[str, Kind]:
 def _read(file: Path) -> Kind:
     from loopbook.kinds import parse
 
+    return parse(_text(file), str(file))
+
+
+def _text(file: Path) -> str:
     try:
-        return parse(file.read_bytes().decode("utf-8-sig"), str(file))
+        return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidKind(f"{file}: not UTF-8; save the file as UTF-8") from None

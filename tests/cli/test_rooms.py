@@ -41,7 +41,7 @@ def test_every_built_in_kind_checks(cli: Cli) -> None:
 
 
 def test_a_wrong_kind_is_told_with_its_remedy_and_the_others_are_still_checked(cli: Cli) -> None:
-    (cli.folder / "a.toml").write_text("name = 3\n")
+    (cli.folder / "a.toml").write_text('name = 3\n[[phase]]\nname = "close"\nneeds = [{ is = "closable" }]\n')
     (cli.folder / "b.toml").write_bytes(b"\xff")
     shutil.copy(ROOT / "specs" / "kinds" / "fix.toml", cli.folder / "c.toml")
     ran = cli("kinds", "check", "a.toml", "b.toml", "c.toml")
@@ -50,6 +50,18 @@ def test_a_wrong_kind_is_told_with_its_remedy_and_the_others_are_still_checked(c
     assert first.startswith("FAIL a.toml: name: ")
     assert second.startswith("FAIL b.toml: not UTF-8")
     assert third == "ok   c.toml: fix"
+
+
+def test_every_mistake_of_a_kind_is_told_in_one_go_and_a_line_each(cli: Cli) -> None:
+    (cli.folder / "a.toml").write_text('nam = "x"\n[[phase]]\nname = "work"\nneeds = [{ is = "done" }]\n')
+    ran = cli("kinds", "check", "a.toml")
+    assert (ran.code, ran.err) == (FOUND, "")
+    assert [line.partition(";")[0] for line in ran.out.splitlines()] == [
+        "FAIL a.toml: nam: unknown key",
+        "FAIL a.toml: name: missing",
+        "FAIL a.toml: phase[0].needs[0].is: no need is called 'done'",
+        "FAIL a.toml: phase[0]: the last phase must be `close`",
+    ]
 
 
 def test_a_kind_is_walked_too(cli: Cli) -> None:

@@ -11,7 +11,8 @@ from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Decision, Say
 from loopbook.errors import InvalidKind
-from loopbook.kinds import Kind, Need, Phase, _Reader, parse
+from loopbook.kinds import Kind, Need, Phase, parse
+from loopbook.kinds.reading import Reader
 from loopbook.kinds_at_hand import load_kinds
 from loopbook.projections import BookState, findings, phases, verification
 from loopbook.projections.state import Work
@@ -66,7 +67,7 @@ def test_a_kind_that_does_not_hold_together_is_not_walked() -> None:
 
 def test_needs_that_follow_each_other_are_a_dead_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such kinds are refused; where they were not, a walk would tell."""
-    monkeypatch.setattr(_Reader, "check_rings", lambda *_: None)
+    monkeypatch.setattr(Reader, "check_rings", lambda *_: None)
     phases.plan_of.cache_clear()
     offence = walk(
         RING, depth=2, alphabet=[CHANGE, e.Source(locator="x"), e.Decision(text="y", decided_by="user")]
