@@ -82,8 +82,8 @@ def _check_id(event: e.Event) -> None:
 def _check_unit(state: Standing, event: e.Event, unit: str | None) -> None:
     if isinstance(event, e.UnitAdded):
         return
-    own = event.__dict__.get("unit")  # asking a model for what it has not is slow
-    for name in (unit, own if isinstance(own, str) else None):
+    own: str | None = event.__dict__.get("unit")  # asking a model for what it has not is slow
+    for name in (unit, own):
         if name is not None and name not in state.units:
             raise UnknownUnit(f"no unit {name!r} in this loop; {_UNCHANGED}; add the unit first")
 

@@ -4,7 +4,7 @@ Theory. A link adds one to what is out of a child and a report takes one away, n
 ``child_dropped`` and ``child_lost`` end it. A child with something out is *out* unless its host says
 it is gone. A child that finished exits before its result is delivered, so a gone one still counts as
 out while its session file was written at most 30 s ago, longer by the timeout of the check that the
-host reruns before it accepts a result. Age equal to grace is out; a write in the future is age 0;
+host reruns before it accepts a result. Age equal to grace is out; a write in the future is new;
 gone with no known write is not out; a host that does not know leaves it out.
 
 The clock and the host's words come with ``run_settled`` and hold until the next one. They say
@@ -29,16 +29,14 @@ GRACE_SEC = 30.0
 _LONGEST_SEC = 1e9
 
 
-def linked(children: Children, event: ChildLinked, unit: str | None, seq: int, at: datetime) -> Children:
+def linked(children: Children, event: ChildLinked, unit: str | None, at: datetime) -> Children:
     """The children after a dispatch."""
     before = children.living.get(event.child)
     accept = event.accept.timeout_sec if event.accept else 0.0
     child = Child(
         out=before.out + 1 if before else 1,
-        linked=seq,
         at=at,
         unit=unit,
-        host=event.host,
         grace=GRACE_SEC + min(accept, _LONGEST_SEC),
     )
     lost = tuple(name for name in children.lost if name != event.child)
@@ -96,13 +94,13 @@ def observed(children: Children, seen: Observed, at: datetime) -> Children:
 
 def _seen(child: Child, said: ChildState | None, now: datetime) -> Child:
     if said is None:
-        return child._replace(state="unknown", last_write=None, past_grace=False)
+        return child._replace(state="unknown", past_grace=False)
     past = said.state == "gone" and (said.last_write is None or _age(said.last_write, now) > child.grace)
-    return child._replace(state=said.state, last_write=said.last_write, past_grace=past)
+    return child._replace(state=said.state, past_grace=past)
 
 
 def _age(then: datetime, now: datetime) -> float:
-    return max(0.0, (_utc(now) - _utc(then)).total_seconds())
+    return (_utc(now) - _utc(then)).total_seconds()
 
 
 def _utc(at: datetime) -> datetime:

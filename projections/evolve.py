@@ -203,7 +203,7 @@ def _unit_added(now: Folding, entry: Entry, event: e.UnitAdded) -> None:
     seq, before = entry.originator_version, now.units_added
     now.units_added += event.unit not in now.units
     plan, tier = phases.plan_of(now.life.definition), now.life.review_tier
-    now.units = units.added(now.units, event, seq, phases.begun(Work(), plan, tier, seq))
+    now.units = units.added(now.units, event, phases.begun(Work(), plan, tier, seq))
     if before == 1 and now.units_added == 2:
         now.units = units.first_takes_over(now.units, now.loop)
         now.work.since = seq
@@ -220,7 +220,7 @@ def _unit_ended(now: Folding, entry: Entry, event: e.UnitDone | e.UnitDropped) -
 
 def _child_linked(now: Folding, entry: Entry, event: e.ChildLinked) -> None:
     unit = event.unit if event.unit is not None else entry.unit
-    now.children = children.linked(now.children, event, unit, entry.originator_version, entry.at)
+    now.children = children.linked(now.children, event, unit, entry.at)
 
 
 def _child_dropped(now: Folding, _entry: Entry, event: e.ChildDropped) -> None:
@@ -251,8 +251,8 @@ def _got_in_the_way(now: Folding, unit: str | None, text: str, child: str | None
 def _noted(now: Folding, unit: str | None, note: Callable[[Notes], Notes]) -> None:
     """The book's notes, and its unit's own, with one more."""
     now.notes = note(now.notes)
-    own = now.units.get(unit) if unit is not None else None
-    if unit is not None and own is not None:
+    if unit is not None and unit in now.units:
+        own = now.units[unit]
         now.units = {**now.units, unit: own._replace(notes=note(own.notes))}
 
 

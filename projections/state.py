@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 6
+FOLD_VERSION = 7
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -151,11 +151,10 @@ class Notes(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A unit; ``added`` orders them, ``ended`` is the seq of its end (0: it goes on). ``notes`` are its
-    own, which are among the book's too."""
+    """A unit; ``ended`` is the seq of its end (0: it goes on). ``notes`` are its own, which are among the
+    book's too. Units stand in the order added."""
 
     subject: str
-    added: int
     started: int = 0
     ended: int = 0
     dropped: bool = False
@@ -178,18 +177,15 @@ class Todo(NamedTuple):
 class Child(NamedTuple):
     """A child with work out: ``out`` counts the dispatches without a report.
 
-    ``grace`` is in seconds; ``linked`` and ``at`` are of its last link; ``state`` and
-    ``last_write`` what the host said when a run last settled, ``past_grace`` what follows from it.
+    ``grace`` is in seconds; ``at`` is the time of its last link; ``state`` what the host said when a
+    run last settled, ``past_grace`` what follows from it.
     """
 
     out: int
-    linked: int
     at: datetime
     unit: str | None = None
-    host: str = ""
     grace: float = 30.0
     state: Literal["out", "gone", "unknown"] = "unknown"
-    last_write: datetime | None = None
     past_grace: bool = False
 
 

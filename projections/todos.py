@@ -48,11 +48,11 @@ def _is_date(due: object) -> bool:
 
 def opened(todos: Todos, event: TodoOpened, seq: int, unit: str | None = None) -> Todos:
     """The open todos, in the order they were opened."""
-    others = (
-        {name: todo for name, todo in todos.items() if name != event.todo} if event.todo in todos else todos
-    )
     loose = 0 if valid_followup(event.followup) else seq
-    return {**others, event.todo: Todo(event.subject[:TEXT_CHARS], seq, loose, unit=unit)}
+    after = {**todos}
+    after.pop(event.todo, None)
+    after[event.todo] = Todo(event.subject[:TEXT_CHARS], seq, loose, unit=unit)
+    return after
 
 
 def followed_up(todos: Todos, event: TodoFollowupSet, seq: int) -> Todos:
@@ -66,7 +66,7 @@ def followed_up(todos: Todos, event: TodoFollowupSet, seq: int) -> Todos:
 
 def ended(todos: Todos, name: str) -> Todos:
     """The todos without one that is done or dropped."""
-    return {key: todo for key, todo in todos.items() if key != name} if name in todos else todos
+    return {key: todo for key, todo in todos.items() if key != name}
 
 
 def named(todos: Todos, names: tuple[str, ...], seq: int) -> Todos:

@@ -20,12 +20,12 @@ from loopbook.projections.state import ENDED_UNITS, TEXT_CHARS, BookState, Subje
 Units = Mapping[str, Unit]
 
 
-def added(units: Units, event: UnitAdded, seq: int, work: Work) -> Units:
+def added(units: Units, event: UnitAdded, work: Work) -> Units:
     """The units with one more; ``work`` is its fresh machine. An id added twice starts afresh."""
-    others = (
-        {name: unit for name, unit in units.items() if name != event.unit} if event.unit in units else units
-    )
-    return {**others, event.unit: Unit(event.subject[:TEXT_CHARS], seq, work=work)}
+    after = {**units}
+    after.pop(event.unit, None)
+    after[event.unit] = Unit(event.subject[:TEXT_CHARS], work=work)
+    return after
 
 
 def first_takes_over(units: Units, loop: Subject) -> Units:

@@ -57,7 +57,7 @@ def checked(checks: Checks, check: Check, seq: int, line: int | None) -> Checks:
         if ran.scope == "tests" and not narrowed(identify(command, ran.scope)):
             whole = ran
     newest = {**checks.newest, ran.scope: ran}
-    return Checks(failing, newest, passing, whole, checks.before, checks.change_line, False, stale)
+    return checks._replace(failing=failing, newest=newest, passing=passing, whole=whole, possibly_stale=stale)
 
 
 def _unanswered(failing: tuple[Ran, ...], ran: Ran) -> tuple[Ran, ...]:

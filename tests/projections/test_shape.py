@@ -10,7 +10,7 @@ from loopbook.projections import FOLD_VERSION, BookState
 
 #: The shape of the state, and the version of the fold with which it came. When this fails, raise
 #: ``FOLD_VERSION`` and set both anew.
-SHAPE, SINCE = "4e7ccfd3e109f463", 6
+SHAPE, SINCE = "a37e0e76ef962323", 7
 
 
 def shape(cls: type, known: dict[str, object]) -> dict[str, object]:
