@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, Store, example
-from loopbook.cli.output import complain, say, say_json
-from loopbook.cli.target import opened
-from loopbook.errors import NoSuchLoop
+from loopbook.cli.output import say, say_json
+from loopbook.cli.reading import OneOf, TheBook, reading
 
 if TYPE_CHECKING:
     from loopbook.audit.explain import Explanation
     from loopbook.audit.replay import Decided, Outcome, Replay
     from loopbook.ledger import Ledger
-    from loopbook.loop import Books
 
 app = typer.Typer()
 
-TheBook = Annotated[
-    str,
-    typer.Argument(
-        metavar="BOOK",
-        help="A loop's id; or a stream's name, such as session:codex:0199-ab; or a file that was exported"
-        " (*.jsonl, or - for standard input).",
-        show_default=False,
-    ),
-]
 
-
-@app.command(epilog=example("loopbook replay fix-1", "loopbook replay books.jsonl --verify"))
+@app.command(
+    epilog=example(
+        "loopbook replay fix-1",
+        "loopbook replay books.jsonl --verify",
+        "loopbook replay books.jsonl --stream fix-1",
+    )
+)
 def replay(
     *,
     book: TheBook,
@@ -44,19 +38,21 @@ def replay(
         bool,
         typer.Option("--verify", help="Tell whether each comes out the same; exit with 1 if one does not."),
     ] = False,
+    stream: OneOf = None,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
     """Decide every decision of a book again, and print where the work stood and what was said.
 
     The entries before a decision and the answers kept with it are all it takes: nobody is asked, and no
-    clock, setting or file of kinds is read. An exported file may hold several books.
+    clock, setting or file of kinds is read. Of an exported file every book is decided again, a fork with
+    what it has of its parents; what is damaged in it is told, and ends with 1.
     """
     from loopbook.audit.replay import replay as again
 
-    with _books(book, store) as ledgers:
-        came = {ledger.stream: again(ledger.entries(), to=to) for ledger in ledgers}
-        chosen = {ledger.stream: _chosen(ledger) for ledger in ledgers}
+    with reading(book, store, stream) as read:
+        came = {ledger.stream: again(ledger.entries(), to=to) for ledger in read.books}
+        chosen = {ledger.stream: _chosen(ledger) for ledger in read.books}
     if as_json:
         say_json({"books": [_plain(name, one) for name, one in came.items()]})
     else:
@@ -64,11 +60,17 @@ def replay(
             _say_verified(name, one) if verify else _say_decisions(name, one)
             if chosen[name] and not one.decisions:
                 say(f"{name} goes on in {chosen[name]}: see that")
-    if verify and any(one.difference for one in came.values()):
+    if read.damaged or (verify and any(one.difference for one in came.values())):
         raise typer.Exit(FOUND)
 
 
-@app.command(epilog=example("loopbook explain fix-1 --last", "loopbook explain fix-1 6 --json"))
+@app.command(
+    epilog=example(
+        "loopbook explain fix-1 --last",
+        "loopbook explain fix-1 6 --json",
+        "loopbook explain books.jsonl --stream fix-1 --last",
+    )
+)
 def explain(
     *,
     book: TheBook,
@@ -79,82 +81,35 @@ def explain(
         ),
     ] = None,
     last: Annotated[bool, typer.Option("--last", help="The last decision.")] = False,
+    stream: OneOf = None,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why something was said or not said at an entry: who was asked, what came back, what had changed."""
+    """Say why something was said or not said at an entry: who was asked, what came back, what had changed.
+
+    Of an exported file that holds a fork and its parents, the fork is meant; of one that holds several
+    books, name one.
+    """
     from loopbook.audit.explain import explain as why
     from loopbook.audit.explained import lines
     from loopbook.audit.reasons import UNRECORDED
 
     if (seq is None) is not last:
         raise typer.BadParameter("give the number of an entry, or --last")
-    with _books(book, store) as ledgers:
-        ledger = _only(ledgers)
+    with reading(book, store, stream) as read:
+        if read.damaged and not read.books:
+            raise typer.Exit(FOUND)
+        ledger = read.only()
         found = why(ledger.entries(), seq)
     if as_json:
         say_json({"book": ledger.stream, "decisions": [_as_json(one) for one in found]})
-        return
-    for one in found:
-        for line in lines(one):
+    else:
+        for line in chain.from_iterable(map(lines, found)):
             say(line)
-    if not found:
-        say(f"entry {seq}: {UNRECORDED}")
-
-
-# --- which book ---------------------------------------------------------------------------------
-
-
-@contextmanager
-def _books(book: str, store: str | None) -> Iterator[list[Ledger]]:
-    """The books that a word names, to be read while they are open."""
-    if book == "-" or book.endswith(".jsonl"):
-        with _imported(book) as found:
-            yield found
-        return
-    with opened(store) as books:
-        yield [_named(books, book)]
-
-
-def _named(books: Books, book: str) -> Ledger:
-    """A book of a store. Raises ``NoSuchLoop``."""
-    from loopbook.ledger import Ledger
-
-    if ":" not in book:
-        return books.loop(book)
-    ledger = Ledger(books.book, book, books.session)
-    if not ledger.version:
-        raise NoSuchLoop(
-            f"no stream {book!r} in {books.url}; nothing was done; name a loop (loopbook loop list)"
-            " or session:<host>:<id>"
-        )
-    return ledger
-
-
-@contextmanager
-def _imported(file: str) -> Iterator[list[Ledger]]:
-    """The books of an export, every line verified; what is wrong in it is told and ends with 1."""
-    from loopbook.cli.upkeep import seekable
-    from loopbook.ledger import Ledger
-    from loopbook.loop import Books
-    from loopbook.upkeep.importing import import_lines
-
-    with seekable(file) as lines, Books.open("memory:") as books:
-        imported = import_lines(books.book, lines)
-        yield [Ledger(books.book, stream, "") for stream in imported.streams]
-    for problem in imported.problems:
-        complain(f"line {problem.line}: {problem.what}" if problem.line else problem.what)
-    if imported.problems:
+        if not found:
+            say(f"entry {seq}: {UNRECORDED}")
+    if read.damaged:
         raise typer.Exit(FOUND)
-
-
-def _only(ledgers: list[Ledger]) -> Ledger:
-    if len(ledgers) == 1:
-        return ledgers[0]
-    names = ", ".join(ledger.stream for ledger in ledgers[:5]) or "none"
-    raise NoSuchLoop(
-        f"the file holds {len(ledgers)} books ({names}); nothing was done; export the one that is meant"
-    )
 
 
 def _chosen(ledger: Ledger) -> str | None:

@@ -62,10 +62,10 @@ def import_lines(book: Book, file: BinaryIO) -> Imported:
         try:
             written[part.stream] = _Bringing(book, file, part).bring()
         except _Refused as wrong:
-            found.tell(wrong.line, f"nothing of {part.stream} was written: {wrong}")
+            found.tell(wrong.line, str(wrong), part.stream)
         except DamagedEntry as wrong:
             told = str(wrong).partition("; ")[0]
-            found.tell(part.line, f"nothing of {part.stream} was written: in the store, {told}")
+            found.tell(part.line, f"in the store, {told}", part.stream)
     problems = sorted(found.problems, key=lambda one: (one.line is None, one.line))
     return Imported(written, tuple(problems), tuple(found.notes))
 
@@ -160,7 +160,7 @@ class _Bringing:
         line = self._part.runs[0].line
         row = row_at(self._store, parent, version)
         if row is None:
-            raise _Refused(line, f"it is a fork of {parent} seq {version}, which the store does not have")
+            raise _Refused(line, f"it is a fork of {parent} seq {version}, which is not here")
         if sum_in(row.state) != self._part.prev:
             raise _Refused(line, f"it is a fork of another {parent} seq {version} than the store's")
         place = self._book.place_at(parent, version)

@@ -34,10 +34,17 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Problem(NamedTuple):
-    """What could not be taken, and the 1-based line that shows it (``None``: the whole file)."""
+    """What could not be taken, and the 1-based line that shows it (``None``: the whole file). ``stream``:
+    of which nothing is taken."""
 
     line: int | None
-    what: str
+    why: str
+    stream: str | None = None
+
+    @property
+    def what(self) -> str:
+        """The problem in the words of an import."""
+        return self.why if self.stream is None else f"nothing of {self.stream} was written: {self.why}"
 
 
 class Run(NamedTuple):
@@ -90,7 +97,7 @@ def verify(lines: Iterable[bytes]) -> Verified:
     """Read all lines of a file, each with its line end. Raises ``NewerExport``.
 
     >>> verify([b'{"type":"user"}\\n']).problems[0]
-    Problem(line=1, what='is not a line of a loopbook export')
+    Problem(line=1, why='is not a line of a loopbook export', stream=None)
     """
     reading = Verified()
     for raw in lines:
@@ -114,9 +121,9 @@ class Verified:
         self._begun = self._crlf = False
         self._open: str | None = None  # the stream of the last line, while no end line has come
 
-    def tell(self, line: int | None, what: str) -> None:
+    def tell(self, line: int | None, why: str, stream: str | None = None) -> None:
         """Note a problem."""
-        self.problems.append(Problem(line, what))
+        self.problems.append(Problem(line, why, stream))
 
     def take(self, raw: bytes) -> bool:
         """Take one more line; false where nothing after it can be read."""
@@ -188,7 +195,7 @@ class Verified:
             if version > FORMAT:
                 raise NewerExport(
                     f"line {number}: a newer loopbook wrote this file (format {str(version)[:20]}, and this"
-                    f" one reads up to {FORMAT}); nothing was written; upgrade loopbook to import it"
+                    f" one reads up to {FORMAT}); nothing was written; upgrade loopbook to read it"
                 )
             self._begun, self._entries = True, 0
         elif sort == "end":
@@ -227,7 +234,7 @@ class Verified:
         """A stream of which one line is bad is not written at all; its first bad line is told."""
         self._bad.add(stream)
         self.parts.pop(stream, None)
-        self.tell(number, f"nothing of {stream} was written: {why}")
+        self.tell(number, why, stream)
 
 
 def _entry(row: Row) -> Entry:

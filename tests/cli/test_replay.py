@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -11,6 +12,7 @@ from loopbook.cli.exits import FOUND, STORE, USAGE
 from loopbook.events import Change, RunSettled
 from loopbook.judges.scripted import Scripted
 from loopbook.loop import Books
+from loopbook.upkeep.transfer import end_line, head_line
 from tests.cli.conftest import Cli
 from tests.flows import CONTENT
 
@@ -99,17 +101,93 @@ def test_an_exported_file_is_a_book_and_needs_no_store(told: Cli, monkeypatch: p
     assert told.ok("replay", "-", "--verify", stdin=exported) == line
     assert line in told.ok("replay", "all.jsonl", "--verify")
     assert told.ok("explain", "fix-1.jsonl", "7").startswith("entry 7 (second-thought, run r2): passed over")
-    assert "the file holds 3 books" in told.error(USAGE, "explain", "all.jsonl", "--last")
 
 
-def test_a_file_with_a_line_that_was_edited_is_told_and_not_replayed(told: Cli) -> None:
-    told.ok("loop", "export", "--loop", "fix-1", "--output", "fix-1.jsonl")
-    file = told.folder / "fix-1.jsonl"
+def test_of_a_file_with_several_books_the_one_that_is_meant_is_named(told: Cli) -> None:
+    told.ok("store", "export", "--output", "all.jsonl")
+    why = told.error(USAGE, "explain", "all.jsonl", "--last")
+    assert "the file holds 3 books (" in why
+    assert why.endswith("nothing was done; name the one that is meant with --stream\n")
+    for name in ("fix-1", "loop:fix-1"):
+        named = ("all.jsonl", "--stream", name)
+        assert told.ok("explain", *named, "--last").startswith("entry 7 (second-thought, run r2): passed")
+        assert told.ok("replay", *named, "--verify") == f"{SUM}2 the same\n"
+    none = told.error(USAGE, "replay", "all.jsonl", "--stream", "fix-9")
+    assert "the file holds no book 'loop:fix-9', but " in none
+    assert "--stream names a book of an exported file" in told.error(
+        USAGE, "replay", "fix-1", "--stream", "fix-1"
+    )
+    (told.folder / "none.jsonl").write_bytes(head_line() + end_line(0))
+    assert "the file holds no book; " in told.error(USAGE, "explain", "none.jsonl", "--last")
+
+
+@pytest.fixture
+def forked(told: Cli) -> Cli:
+    """A fork, in which something was decided; its parent has gone on."""
+    with Books.open(told.store, session="cli") as books:
+        fork = books.fork("fix-1", 5, new_id="fix-2")
+        fork.record(Change(summary="guard it otherwise"))
+        fork.settle_blocking(RunSettled(run="r3"), judge=Scripted([CONTENT]))
+    return told
+
+
+def test_of_an_exported_fork_with_its_parents_the_fork_is_explained(forked: Cli) -> None:
+    forked.ok("loop", "export", "--loop", "fix-2", "--output", "fork.jsonl")
+    assert forked.ok("explain", "fork.jsonl", "--last") == forked.ok("explain", "fix-2", "--last")
+    assert forked.ok("explain", "fork.jsonl", "4") == forked.ok("explain", "fix-2", "4"), "its parent's"
+    parent = ("explain", "fork.jsonl", "7", "--stream", "fix-1")
+    assert forked.ok(*parent) == forked.ok("explain", "fix-1", "7")
+    names = [
+        line.partition(":")[2].partition(":")[0]
+        for line in forked.ok("replay", "fork.jsonl", "--verify").splitlines()
+    ]
+    assert names == ["fix-1", "fix-2"], "nothing of the file is left unverified"
+
+
+def test_of_the_fork_of_a_fork_it_is_the_newest_and_of_two_siblings_none(forked: Cli) -> None:
+    forked.ok("loop", "fork", "fix-2", "--id", "fix-3")
+    forked.ok("loop", "export", "--loop", "fix-3", "--output", "three.jsonl")
+    assert json.loads(forked.ok("explain", "three.jsonl", "--last", "--json"))["book"] == "loop:fix-3"
+    forked.ok("loop", "fork", "fix-1", "--id", "fix-4")
+    forked.ok("store", "export", "fix-2", "fix-4", "--output", "siblings.jsonl")
+    told = forked.error(USAGE, "explain", "siblings.jsonl", "--last")
+    assert "the file holds 3 books (loop:fix-1, loop:fix-2, loop:fix-4); " in told
+
+
+def edited(cli: Cli, name: str) -> str:
+    """An export in which somebody has changed a reason by hand."""
+    cli.ok("store", "export", "--output", name)
+    file = cli.folder / name
     file.write_bytes(file.read_bytes().replace(b'"reason":"nothing-new"', b'"reason":"child-out"'))
-    ran = told("replay", "fix-1.jsonl", "--verify")
+    return name
+
+
+@pytest.mark.parametrize(
+    "argv", [("replay",), ("replay", "--verify"), ("explain", "--last", "--stream", "fix-1")]
+)
+def test_a_file_that_was_edited_is_told_as_one_that_is_read(told: Cli, argv: tuple[str, ...]) -> None:
+    before = told.rows()
+    ran = told(*argv, edited(told, "all.jsonl"))
     assert ran.code == FOUND
-    assert "line 8" in ran.err
-    assert "the same" not in ran.out
+    place, whole = ran.err.splitlines()
+    assert re.fullmatch(
+        r"loopbook: all\.jsonl, line \d+: loop:fix-1 cannot be read: seq 7: its sum is not that of .*",
+        place,
+    )
+    assert whole == (
+        "loopbook: all.jsonl is not as it was exported: what cannot be read was left out; nothing was"
+        " written; export it anew, or check its store with: loopbook store fsck"
+    )
+    assert "import" not in ran.err
+    assert "loop:fix-1" not in ran.out
+    assert ("loop:fix-0: " in ran.out) == (argv[0] == "replay"), "what is sound is read"
+    assert told.rows() == before
+
+
+def test_a_fork_whose_parent_was_edited_cannot_be_read_either(forked: Cli) -> None:
+    ran = forked("explain", edited(forked, "all.jsonl"), "--last", "--stream", "fix-2")
+    assert (ran.code, ran.out) == (FOUND, "")
+    assert "loop:fix-2 cannot be read: it is a fork of loop:fix-1 seq 5, which is not here" in ran.err
 
 
 def test_a_sessions_own_book_is_named_by_its_stream_and_leads_to_its_loop(told: Cli) -> None:
