@@ -8,50 +8,29 @@ on the code asks for it with ``--exit-code``.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from loopbook.cli.answering import JudgeOption, Timeout, json_object, judge_of
 from loopbook.cli.exits import CONTINUE, FOUND, SPOKEN
 from loopbook.cli.options import AsJson, LoopId, Session, Store, example
 from loopbook.cli.output import complain, one_line, say, say_json
 from loopbook.cli.target import chosen, opened, settings_for
 from loopbook.errors import InvalidEvent, NothingDecided
-from loopbook.limits import MAX_SEC, SUBAGENT_VARIABLES
+from loopbook.limits import SUBAGENT_VARIABLES
 
 if TYPE_CHECKING:
     from loopbook.events import RunSettled
-    from loopbook.judges import Judge
-    from loopbook.judges.scripted import Line
     from loopbook.loop import Loop
     from loopbook.settlement import Advice, CloseAnswer, Settlement, Traced
 
 app = typer.Typer()
 
-JudgeOption = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        metavar="env|none|script:FILE",
-        help="Who is asked: the judge of your settings and environment, nobody, or a file with one JSON"
-        " object of answers a line (the last one holds on).",
-    ),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=0,
-        help=f"How long asking may take, in all, at most {MAX_SEC:g}; else your settings.",
-    ),
-]
 ByExitCode = Annotated[
     bool,
     typer.Option(
@@ -88,24 +67,33 @@ def settle(
     timeout: Timeout = None,
     exit_code: ByExitCode = False,
     why: Annotated[
-        bool, typer.Option("--why", help="Say on standard error why nothing was said, or nothing more.")
+        bool,
+        typer.Option(
+            "--why", help="Say on standard error why nothing was said, or nothing more, and what was closed."
+        ),
     ] = False,
     loop: LoopId = None,
     store: Store = None,
     session: Session = "cli",
     as_json: AsJson = False,
 ) -> None:
-    """Record that a run has come to rest, and print what to tell the agent; nothing, if there is nothing."""
+    """Record that a run has come to rest, and print what to tell the agent; nothing, if there is nothing.
+
+    A close that was declared and not judged yet is judged here, and may end the loop: --why and --json tell.
+    """
     settled = _marked(_from_stdin() if run == "-" else _run(run, stop, text))
-    asked = _judge(judge, store)
+    asked = judge_of(judge, store)
     with _loop(store, session, loop) as found:
         came = found.settlement_blocking(settled, judge=asked, timeout=timeout)
+        outcome = found.state.life.outcome
     if as_json:
-        say_json({"settle": _plain(settled.run, came)})
+        say_json({"settle": {**_plain(settled.run, came), "closed": outcome is not None, "outcome": outcome}})
     else:
         _say_advice(came.advice)
     if why:
         _say_why(came.trace)
+        if outcome is not None:
+            complain(closed(found.id, outcome))
     if exit_code and came.advice is not None:
         raise typer.Exit(CONTINUE if came.advice.continues else SPOKEN)
 
@@ -128,22 +116,12 @@ def _from_stdin() -> RunSettled:
     """The run on standard input: the fields of a ``run_settled``, its type may be left out."""
     from loopbook.events import RunSettled, build_event
 
-    fields = _object(sys.stdin.buffer.read().decode("utf-8-sig", "replace"), "a run is a JSON object")
+    fields = json_object(sys.stdin.buffer.read().decode("utf-8-sig", "replace"), "a run is a JSON object")
     if fields.setdefault("type", "run_settled") != "run_settled":
         raise InvalidEvent("only a run_settled can be settled")
     event = build_event(fields)
     assert isinstance(event, RunSettled)
     return event
-
-
-def _object(text: str, what: str) -> dict[str, object]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as wrong:
-        raise InvalidEvent(f"not JSON ({wrong})") from None
-    if not isinstance(found, dict):
-        raise InvalidEvent(what)
-    return found
 
 
 @contextmanager
@@ -156,40 +134,6 @@ def _loop(store: str | None, session: str, loop: str | None) -> Iterator[Loop]:
         yield chosen(books, loop)
 
 
-def _judge(words: str, store: str | None) -> Judge | None:
-    """Whoever is to be asked; nobody where nobody is named."""
-    sort, colon, file = words.partition(":")
-    if words == "none":
-        return None
-    if words == "env":
-        from loopbook.own import judge
-
-        return judge(settings_for(store))
-    if sort == "script" and colon and file:
-        from loopbook.judges.scripted import Scripted
-
-        return Scripted(_script(Path(file)))
-    raise typer.BadParameter(f"--judge {words[:40]!r}: it is env, none, or script: with a file")
-
-
-def _script(path: Path) -> list[Line]:
-    """The lines of a scripted judge; ``{"fails": "timeout"}`` is one that fails."""
-    from loopbook.judges import Failure
-
-    lines: list[Line] = []
-    for number, text in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
-        if text.strip():
-            try:
-                answers = _object(text, "answers are a JSON object")
-            except InvalidEvent as wrong:
-                raise typer.BadParameter(f"{path}:{number}: {wrong.what}") from None
-            fails = answers.get("fails")
-            lines.append(Failure(fails) if isinstance(fails, str) else answers)
-    if not lines:
-        raise typer.BadParameter(f"{path} holds no answers")
-    return lines
-
-
 def _plain(run: str, came: Settlement) -> dict[str, object]:
     advice = came.advice
     did = "silent" if advice is None else "continue" if advice.continues else "spoken"
@@ -200,6 +144,11 @@ def _plain(run: str, came: Settlement) -> dict[str, object]:
         "notes": [note._asdict() for note in came.notes],
         "trace": [one._asdict() for one in came.trace],
     }
+
+
+def closed(loop: str, outcome: str) -> str:
+    """That a loop has ended, and how."""
+    return f"{loop} is closed: {outcome.replace('_', ' ')}"
 
 
 def _say_advice(advice: Advice | None) -> None:
@@ -243,7 +192,7 @@ def close(
     as_json: AsJson = False,
 ) -> None:
     """Declare a loop done and have that judged; exit with 1 where it stays open, which is then explained."""
-    asked = _judge(judge, store)
+    asked = judge_of(judge, store)
     with _loop(store, session, loop) as found:
         answer = found.close_blocking(claim, judge=asked, timeout=timeout)
         if anyway and not answer.closed:
@@ -263,7 +212,7 @@ def close(
 def _say_close(loop: str, answer: CloseAnswer, outcome: str | None) -> None:
     from loopbook.audit.reasons import silence
 
-    say(f"{loop} stays open" if outcome is None else f"{loop} is closed: {outcome.replace('_', ' ')}")
+    say(f"{loop} stays open" if outcome is None else closed(loop, outcome))
     for words in answer.missing:
         say(f"missing: {words}")
     for line in answer.text.splitlines():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from loopbook.advisors.second_thought.questions import QUESTIONS
+from loopbook.audit.reasons import silence
 from loopbook.cli.exits import CONTINUE, FOUND, SPOKEN, STORE, USAGE
 from loopbook.events import Judged, RunSettled
 from tests.cli.conftest import Cli
@@ -285,6 +286,38 @@ def test_a_close_that_a_failed_judge_has_left_pending_says_so(changed: Cli) -> N
     assert ran.code == FOUND
     assert ran.out.splitlines()[-1].startswith("not judged: the judge gave no answer to go by (")
     assert "close: declared, to be judged when the next run settles" in changed.ok("loop", "status")
+
+
+def pending(cli: Cli) -> None:
+    """A close of ``fix-1`` that a failed judge has left pending, and of which nothing is missing."""
+    cli.ok("loop", "record", "check", "--command", "pytest", "--exit-code", "0")
+    cli.ok("loop", "record", "review", "--reviewer", "r", "--tier", "full")
+    answer(cli, {"fails": "timeout"})
+    assert cli("loop", "close", "--claim", "the crash is gone", *SCRIPT).code == FOUND
+    answer(cli)
+
+
+def test_a_settled_run_that_closes_a_declared_loop_says_so_to_whoever_asks_why(changed: Cli) -> None:
+    pending(changed)
+    ran = changed("loop", "settle", "r1", *SCRIPT, "--why")
+    assert (ran.code, ran.out) == (0, ""), "the output is for the agent alone"
+    assert ran.err.splitlines() == [
+        f"loopbook: second-thought: agrees: {silence('agrees')}",
+        "loopbook: fix-1 is closed: met",
+    ]
+    assert changed.events()[-1] == "loop_closed"
+
+
+def test_a_settled_run_says_as_json_whether_the_loop_is_closed(changed: Cli) -> None:
+    def told(run: str) -> tuple[object, object]:
+        argv = ("loop", "settle", run, "--loop", "fix-1", *SCRIPT, "--json")
+        settled = json.loads(changed.ok(*argv))["settle"]
+        return settled["closed"], settled["outcome"]
+
+    assert told("r1") == (False, None)
+    pending(changed)
+    assert told("r2") == (True, "met")
+    assert told("r3") == (True, "met"), "and it stays so"
 
 
 # --- what was said and not handed on ----------------------------------------------------------------
