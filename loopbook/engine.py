@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 import anyio
 from anyio import to_thread
 
-from loopbook.advisors.asking import Answer, Failure, Packet, known
+from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.believing import known
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book

@@ -49,18 +49,22 @@ def change(diff: str) -> Change:
 def copy() -> None:
     """Bring the copy up to date; what the tool keeps in it stays."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        source = ROOT / name
+    sources = [name for name in filter(None, listed.stdout.split("\0")) if (ROOT / name).is_file()]
+    wanted: dict[Path, Path] = {}
+    for name in sources:
         places = [
             f"{link}{name.removeprefix(folder)}"
             for folder, link in FOLDERS.items()
-            if name.startswith(folder)
+            if name.startswith(f"{folder}/")
         ]
-        for place in () if source.is_symlink() else (name, *places):
-            target = COPY / place
-            if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+        wanted |= {COPY / place: ROOT / name for place in (name, *places)}
+    for folder in {name.split("/")[0] for name in sources if "/" in name}:
+        for gone in {path for path in (COPY / folder).rglob("*.py") if path.is_file()} - {*wanted}:
+            gone.unlink()
+    for target, source in wanted.items():
+        if not (target.is_file() and target.read_bytes() == source.read_bytes()):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
 
 
 def survivors(patterns: list[str]) -> Iterator[str]:

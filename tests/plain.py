@@ -79,4 +79,4 @@ class Closer(Plain):
         ok = answer.values.get("ok")
         if isinstance(ok, Likely) and ok.noul < 0.5:
             return Decision(Say("not fine", "n", state.life.declared, concerns=("not-fine",), sort="close"))
-        return Decision(Silence("agrees", sort="close", closes=not position(state).missing))
+        return Decision(Silence("agrees", closes=not position(state).missing))

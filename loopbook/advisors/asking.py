@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
@@ -40,6 +40,8 @@ class Score(NamedTuple):
 
 
 Question = Choice | Noul | Score
+#: Whether it is about work that goes on, or about a declared close.
+Sort = Literal["away", "close"]
 
 
 class Packet(NamedTuple):
@@ -51,7 +53,7 @@ class Packet(NamedTuple):
     state: Mapping[str, JsonValue]
     questions: Mapping[str, Question]
     unit: str | None = None
-    sort: str = "away"
+    sort: Sort = "away"
 
     @property
     def digest(self) -> str:
@@ -148,108 +150,8 @@ class Failure(NamedTuple):
     took: Cost | None = None
 
 
-#: Bounds of what is kept of an answer: characters of a name of its model or request and of a reason, and
-#: any number in it.
-NAME_CHARS = 200
-HIGHEST = 1e12
 #: Why a value is lost that is none of its question's.
 NO_VALUE = "not a value of this question"
-
-
-def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer | Failure:
-    """The same, as far as a book can keep it: a failure of a kind that is in the table, an answer to what
-    was asked. A judge is anybody's code, and may say anything.
-
-    A value that is none of its question's is lost; where nothing else was said, or what accompanies the
-    values cannot be kept, there is no answer. What was not asked is left out.
-
-    >>> known(Failure("wedged"), {}), known(Failure("timeout"), {})
-    (Failure(kind='error', detail='wedged', took=None), Failure(kind='timeout', detail='', took=None))
-    >>> asked = {"done": Noul("Is it?", "it is", "it is not"), "ok": Noul("And?", "yes", "no")}
-    >>> known(Answer({"done": Likely(0.2), "ok": Likely(7)}), asked)[:2]
-    ({'done': Likely(noul=0.2)}, {'ok': 'not a value of this question'})
-    >>> known(Answer({"done": Likely(float("nan"))}, cost_usd=0.5), asked)[1:]
-    ('no answer to what was asked', Cost(input_tokens=None, output_tokens=None, cost_usd=0.5))
-    """
-    if isinstance(answer, Failure):
-        kind = str(answer.kind)  # a judge may give anything
-        took = None if answer.took is None else _cost(answer.took)
-        failure = answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
-        return failure._replace(took=took)
-    try:
-        fitting, dropped = _fitting(answer, questions)
-        if dropped and not fitting.values:
-            return Failure("garbage", "no answer to what was asked", _cost(answer))
-        kept = _can_be_kept(fitting)
-    except (AttributeError, TypeError, ValueError, RecursionError, OverflowError):
-        kept = False
-    return fitting if kept else Failure("garbage", "an answer that cannot be kept", _cost(answer))
-
-
-def _cost(told: object) -> Cost:
-    """What an answer or a failure took, as far as a book can keep it."""
-    given = [getattr(told, name, None) for name in Cost._fields]
-    kept = [
-        one if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= HIGHEST else None
-        for one in given
-    ]
-    sent, got = (one if isinstance(one, int) else None for one in kept[:2])
-    return Cost(sent, got, kept[2])
-
-
-def _fitting(answer: Answer, questions: Mapping[str, Question]) -> tuple[Answer, bool]:
-    """The values that are their questions' own, and whether there were others."""
-    values: dict[str, Value] = {}
-    lost: dict[str, str] = {}
-    for name, question in questions.items():
-        if name in answer.lost:
-            lost[name] = answer.lost[name]
-        elif name in answer.values and fits(question, answer.values[name]):
-            values[name] = answer.values[name]
-        elif name in answer.values:
-            lost[name] = NO_VALUE
-    return answer._replace(values=values, lost=lost), len(values) < len(answer.values)
-
-
-def fits(question: Question, value: object) -> bool:
-    """Whether a value is one of its question's: of its kind, in its range, its probabilities by what it
-    may be.
-
-    >>> yes_or_no = Choice("Go on?", {"yes": "go on", "no": "stop"})
-    >>> fits(yes_or_no, Chosen("yes")), fits(yes_or_no, Chosen("banana")), fits(yes_or_no, Likely(1))
-    (True, False, False)
-    """
-    match question, value:
-        case Choice(options=options), Chosen(choice, told, sure):
-            return _value(question, choice) is not None and _shares(told, sure, list(options))
-        case Noul(), Likely(noul):
-            return _value(question, noul) is not None
-        case Score(levels=levels), Scored(score, told, sure):
-            return _value(question, score) is not None and _shares(
-                told, sure, list(map(str, range(len(levels))))
-            )
-    return False
-
-
-def _shares(told: object, sure: object, names: Sequence[str]) -> bool:
-    if not isinstance(told, Mapping) or not (sure is None or _number(sure, 1) is not None):
-        return False
-    return all(name in names and _number(one, 1) is not None for name, one in told.items())
-
-
-def _can_be_kept(answer: Answer) -> bool:
-    names, numbers = answer[2:5], answer[5:]
-    kept = to_json(answer)
-    json.dumps([kept, numbers], allow_nan=False)
-    back = from_json(kept)
-    return (
-        (back.values, back.lost) == (answer.values, answer.lost)
-        and all(isinstance(name, str | None) for name in names)
-        and all(len(name or "") <= NAME_CHARS for name in names)
-        and all(len(why) <= NAME_CHARS for why in answer.lost.values())
-        and all(number is None or _number(number, HIGHEST) is not None for number in numbers)
-        and all(number is None or isinstance(number, int) for number in numbers[1:3])
-    )
 
 
 class Cost(NamedTuple):
@@ -260,12 +162,11 @@ class Cost(NamedTuple):
     cost_usd: float | None = None
 
 
-def cost_of(answers: Sequence[Answer]) -> Cost:
-    """What all of them took together, those that came to nothing among them.
+def cost_of(answers: Sequence[Answer | Cost]) -> Cost:
+    """What answers took together.
 
-    >>> one = Answer({}, input_tokens=300, cost_usd=0.25)
-    >>> cost_of([one, one])
-    Cost(input_tokens=600, output_tokens=None, cost_usd=0.5)
+    >>> cost_of([Answer({}, input_tokens=300, cost_usd=0.25), Cost(200, 7, 0.5)])
+    Cost(input_tokens=500, output_tokens=None, cost_usd=0.75)
     """
     return Cost(
         _total([one.input_tokens for one in answers]),
@@ -294,7 +195,7 @@ def answer_from(questions: Mapping[str, Question], plain: Mapping[str, object]) 
     values: dict[str, Value] = {}
     lost: dict[str, str] = {}
     for name, question in questions.items():
-        value = _value(question, plain.get(name))
+        value = value_of(question, plain.get(name))
         if value is None:
             lost[name] = "no answer" if plain.get(name) is None else NO_VALUE
         else:
@@ -302,20 +203,21 @@ def answer_from(questions: Mapping[str, Question], plain: Mapping[str, object]) 
     return Answer(values, lost)
 
 
-def _value(question: Question, plain: object) -> Value | None:
+def value_of(question: Question, plain: object) -> Value | None:
+    """A bare value as this question's: nothing for one that is none of its values."""
     match question:
         case Choice(options=options):
-            known = isinstance(plain, str) and plain in options
-            return Chosen(cast("str", plain), {cast("str", plain): 1.0}, 1.0) if known else None
+            return Chosen(plain, {plain: 1.0}, 1.0) if isinstance(plain, str) and plain in options else None
         case Noul():
-            number = _number(plain, 1)
+            number = number_of(plain, 1)
             return None if number is None else Likely(number)
         case Score(levels=levels):
-            number = _number(plain, len(levels) - 1)
+            number = number_of(plain, len(levels) - 1)
             return None if number is None else Scored(number)
 
 
-def _number(plain: object, highest: float) -> float | None:
+def number_of(plain: object, highest: float) -> float | None:
+    """A number from 0 to ``highest``; nothing for anything else."""
     if isinstance(plain, bool) or not isinstance(plain, int | float) or not 0 <= plain <= highest:
         return None
     return float(plain)

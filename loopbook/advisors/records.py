@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from loopbook.advisors.asking import Answer, Packet, cost_of, to_json
+from loopbook.advisors.asking import Answer, Cost, Packet, cost_of, to_json
 from loopbook.advisors.basis import Basis
-from loopbook.advisors.shape import PassOver, Policy, Say, Silence, Sort
+from loopbook.advisors.shape import PassOver, Policy, Say, Silence
 from loopbook.entry import Draft
 from loopbook.events import Judged, Noticed, PassedOver
 
@@ -20,17 +20,18 @@ class By(NamedTuple):
     policy: Policy
 
 
-def judged(by: By, packet: Packet, heard: Sequence[Answer], read_to: int, basis: Basis) -> Draft:
+def judged(
+    by: By, packet: Packet, answer: Answer, *, costs: Sequence[Cost], read_to: int, basis: Basis
+) -> Draft:
     """A judgment, with what it takes to decide it again: ``read_to`` is the version it held at.
 
-    ``heard`` are the answers it took: the last one is the judgment, those before it were stale.
+    ``costs`` are of all answers it took: those before this one were stale.
     """
-    answer = heard[-1]
     event = Judged(
         advisor=by.advisor,
         run=by.run,
         read_to=read_to,
-        sort=cast("Sort", packet.sort),
+        sort=packet.sort,
         packet=packet.digest,
         question_set=packet.question_set,
         answers=to_json(answer),
@@ -40,8 +41,8 @@ def judged(by: By, packet: Packet, heard: Sequence[Answer], read_to: int, basis:
         model_answered=answer.model_answered,
         request_id=answer.request_id,
         latency_ms=answer.latency_ms,
-        asked=len(heard),
-        **cost_of(heard)._asdict(),
+        asked=len(costs),
+        **cost_of(costs)._asdict(),
         basis=basis.to_json(),
     )
     return Draft(event, unit=packet.unit)
@@ -66,15 +67,15 @@ def noticed(by: By, say: Say, judgment: int | None, basis: Basis) -> Draft:
     return Draft(event, unit=say.unit)
 
 
-def passed_over(by: By, why: PassOver | Silence, basis: Basis, heard: Sequence[Answer] = ()) -> Draft:
-    """A silence and its reason; ``heard`` are the answers that came to nothing."""
+def passed_over(by: By, why: PassOver | Silence, basis: Basis, costs: Sequence[Cost] = ()) -> Draft:
+    """A silence and its reason; ``costs`` are of the answers that came to nothing."""
     event = PassedOver(
         advisor=by.advisor,
         run=by.run,
         reason=why.reason,
         detail=why.detail,
-        asked=len(heard),
-        **cost_of(heard)._asdict(),
+        asked=len(costs),
+        **cost_of(costs)._asdict(),
         basis=basis.to_json(),
     )
     return Draft(event, unit=why.unit)

@@ -10,15 +10,13 @@ said twice, how many runs are continued) is not theirs; it is the flow's (``loop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.asking import Answer, Failure, Packet, Sort
 from loopbook.events import RunSettled
 from loopbook.projections import BookState
-
-Sort = Literal["away", "close"]
 
 
 class Scene(NamedTuple):
@@ -79,7 +77,6 @@ class Silence(NamedTuple):
     reason: str
     detail: str | None = None
     unit: str | None = None
-    sort: Sort = "away"
     closes: bool = False
 
 

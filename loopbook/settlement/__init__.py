@@ -89,9 +89,7 @@ def close(
     Whoever asks about it is heard, and it closes when all of them agree; there is no turn to take.
     With no judge to ask, or no advisor that asks or says anything, the loop closes when nothing is missing.
     """
-    taken = False
-    while not taken:
-        state, taken = yield from append((Draft(CloseDeclared(claim=claim)),), state)
+    state = yield from record(state, lambda _now: (Draft(CloseDeclared(claim=claim)),))
     case = Case(Scene(None, judge), None, advisors, _pending(state))
     for number, advisor in enumerate(advisors, 1):
         state = yield from advise(case, advisor, state, last=number == len(advisors))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.asking import Answer, Cost, Failure, Packet, Sort
 from loopbook.advisors.basis import Basis
 from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Scene
 from loopbook.entry import Draft
@@ -67,7 +67,7 @@ def _asked(state: BookState, advisor: Advisor, then: Then) -> Asked:
     now = (
         gate.packet if isinstance(gate, AskPacket) else gate.observe if isinstance(gate, DecideNow) else None
     )
-    sort = "close" if then.basis.at_close else "away"
+    sort: Sort = "close" if then.basis.at_close else "away"
     packet = now if now is not None and now.digest == digest else Packet({}, {}, then.unit, sort)
-    heard = (then.answer,) if isinstance(then.answer, Answer) else ()
-    return Asked(packet, then.answer, heard, then.basis.packets)
+    costs = (Cost(),) if isinstance(then.answer, Answer) else ()
+    return Asked(packet, then.answer, costs, then.basis.packets)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from loopbook.advisors import records
-from loopbook.advisors.asking import Answer, Failure, Packet, to_json
+from loopbook.advisors.asking import Answer, Cost, Failure, Packet, cost_of, to_json
 from loopbook.advisors.basis import Basis
 from loopbook.advisors.records import By
 from loopbook.advisors.shape import Advisor, AskPacket, Decision, PassOver, Policy, Say, Scene, Silence
@@ -82,8 +82,7 @@ class Case:
         if not self.idle:
             return "busy"
         last = state.runs.last
-        newer = state.runs.open > 0 or last is None or last.run != self.run
-        return "newer-run" if newer else None
+        return "newer-run" if state.runs.open or last is None or last.run != self.run else None
 
     def done(self, advisor: Advisor, state: BookState) -> bool:
         """Whether the book holds all that this advisor makes of this run.
@@ -146,32 +145,30 @@ def _heard(advisor: Advisor, state: BookState) -> Iterator[tuple[str | None, Bef
 
 
 class Plan(NamedTuple):
-    """What is to be written, and what it says; ``judged`` counts the judgment before it."""
+    """What is to be written, and what it says; ``bound`` stands beside it, ``judged`` before it."""
 
     drafts: tuple[Draft, ...]
     says: Say | Silence | PassOver
     wanted: Say | None = None
-    beside: bool = False
+    bound: bool = False
     judged: bool = False
     goes_on: bool = False
 
 
 class Asked(NamedTuple):
-    """What was last asked, and what came of it; ``heard`` are all answers there were, stale ones too,
+    """What was last asked, and what came of it; ``costs`` are of all answers there were, stale ones too,
     and ``packets`` the digests of all that was asked."""
 
     packet: Packet | None = None
     answer: Answer | Failure | None = None
-    heard: tuple[Answer, ...] = ()
+    costs: tuple[Cost, ...] = ()
     packets: tuple[str, ...] = ()
 
     def then(self, packet: Packet, answer: Answer | Failure) -> Asked:
         """The same once one more was asked."""
-        if isinstance(answer, Answer):
-            heard = (*self.heard, answer)
-        else:  # what failed has cost all the same
-            heard = (*self.heard, *([Answer({}, **answer.took._asdict())] if answer.took else []))
-        return Asked(packet, answer, heard, (*self.packets, packet.digest))
+        took = cost_of([answer]) if isinstance(answer, Answer) else answer.took  # what failed may have cost
+        costs = self.costs if took is None else (*self.costs, took)
+        return Asked(packet, answer, costs, (*self.packets, packet.digest))
 
 
 def policy_of(advisor: Advisor) -> Policy:
@@ -212,27 +209,28 @@ def plan_of(
     if isinstance(verdict, AskPacket):  # the state has moved under the answer once too often
         verdict = PassOver("stale", "moved", unit=verdict.packet.unit)
     if isinstance(verdict, PassOver):
-        return Plan((records.passed_over(by, verdict, basis, asked.heard),), verdict)
+        return Plan((records.passed_over(by, verdict, basis, asked.costs),), verdict)
     head: tuple[Draft, ...] = ()
     if verdict.judged and asked.packet is not None and isinstance(asked.answer, Answer):
-        head, basis = (judgment(case, by, state.version, asked, asked.packet),), Basis()
+        kept = judgment(case, by, asked, packet=asked.packet, answer=asked.answer, read_to=state.version)
+        head, basis = (kept,), Basis()
     wanted = verdict.outcome
-    says, beside = held(case, advisor, state, wanted) if isinstance(wanted, Say) else (wanted, False)
+    says, bound = held(case, advisor, state, wanted) if isinstance(wanted, Say) else Held(wanted)
     if isinstance(says, Say):
         basis = basis._replace(max_continuations=case.max_continuations)
         drafts = (*head, records.noticed(by, says, state.version + 1 if head else None, basis))
-        if beside:
+        if bound:
             drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
-        drafts = (*head, records.passed_over(by, says, basis, () if head else asked.heard))
+        drafts = (*head, records.passed_over(by, says, basis, () if head else asked.costs))
         if says.closes and not case.others:
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
-    return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, beside, bool(head), goes_on)
+    return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, bound, bool(head), goes_on)
 
 
 def judgment(
-    case: Case, by: By, version: int, asked: Asked, packet: Packet, *, observed: bool = False
+    case: Case, by: By, asked: Asked, *, packet: Packet, answer: Answer, read_to: int, observed: bool = False
 ) -> Draft:
     """The answer to go by, as it is kept."""
     basis = Basis(
@@ -243,28 +241,35 @@ def judgment(
         declared=case.lent,
         alone=not case.others,
     )
-    return records.judged(by, packet, asked.heard, version, basis)
+    return records.judged(by, packet, answer, costs=asked.costs, read_to=read_to, basis=basis)
 
 
-def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> tuple[Say | Silence, bool]:
-    """What may be said of what an advisor would say, and whether the bound stands beside it."""
+class Held(NamedTuple):
+    """What may be said; ``bound``: and it is the last, for as many runs were continued as may be."""
+
+    says: Say | Silence
+    bound: bool = False
+
+
+def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> Held:
+    """What may be said of what an advisor would say."""
     unit = units.subject_of(state, say.unit)
     about = state.loop if unit is None else state.units[unit].about
     before = about.heard.get(advisor.name, Before())
     last = before.close if say.sort == "close" else before.away
     if last is not None and last.key == say.key:
-        return Silence("duplicate", unit=say.unit, sort=say.sort), False
+        return Held(Silence("duplicate", unit=say.unit))
     if say.sort == "close" or not advisor.takes_turn:
-        return say._replace(continues=False), False
+        return Held(say._replace(continues=False))
     if state.runs.bound:
-        return Silence(BOUND, unit=say.unit), False
+        return Held(Silence(BOUND, unit=say.unit))
     if not say.continues:
-        return say, False
+        return Held(say)
     spent, most = state.runs.continuations, case.max_continuations
     if most is not None and spent >= most:
-        return say._replace(continues=False), True
+        return Held(say._replace(continues=False), bound=True)
     again = (say.key, say.trigger) in state.runs.continued
-    return say._replace(continues=not again), False
+    return Held(say._replace(continues=not again))
 
 
 def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
@@ -284,5 +289,5 @@ def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
     else:
         case.notes.append(advice)
     case.note(advisor, "spoke", says, judged=plan.judged)
-    if plan.beside:
+    if plan.bound:
         case.note(advisor, "silent", Silence(BOUND, unit=says.unit))

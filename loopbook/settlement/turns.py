@@ -93,24 +93,22 @@ def _decide(
     """Ask if there is something to ask, decide on the newest state, and write it down; whether the
     advisor may go on to its next subject."""
     asked = Asked()
-    verdict: Verdict = gate if isinstance(gate, AskPacket) else look(case, advisor, state, asked, first=first)
-    while verdict is not None:
+    while (verdict := look(case, advisor, state, asked, first=first)) is not None:
         if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:
             case.note(advisor, "asked", Silence("", unit=verdict.packet.unit))
             answer, state, _ = yield from heard_from(case, advisor, verdict.packet)
             state = case.at_close(advisor, state)
             asked = asked.then(verdict.packet, answer)
-        else:
-            plan = plan_of(case, advisor, state, asked, verdict)
-            before = state.version
-            state, taken = yield from append(plan.drafts, state)
-            if taken:
-                said(case, advisor, plan, before)
-                if isinstance(gate, DecideNow) and gate.observe is not None:
-                    case.later.append(Later(advisor, case.scene, gate.observe))
-                return state, plan.goes_on
-            state = case.at_close(advisor, state)
-        verdict = look(case, advisor, state, asked, first=first)
+            continue
+        plan = plan_of(case, advisor, state, asked, verdict)
+        before = state.version
+        state, taken = yield from append(plan.drafts, state)
+        if taken:
+            said(case, advisor, plan, before)
+            if isinstance(gate, DecideNow) and gate.observe is not None:
+                case.later.append(Later(advisor, case.scene, gate.observe))
+            return state, plan.goes_on
+        state = case.at_close(advisor, state)
     case.note(advisor, "done before")
     return state, False
 
@@ -167,12 +165,14 @@ def observed(case: Case, advisor: Advisor, state: BookState, asked: Asked) -> tu
     """What is kept of an answer that only observes, and why it is no judgment."""
     packet, answer = asked.packet, asked.answer
     assert packet is not None
+    assert answer is not None
     by, gate = by_whom(case, advisor), advisor.gate(state, case.scene)
     if isinstance(answer, Failure):
         why = Silence("judge-failed", answer.kind, packet.unit)
     elif isinstance(gate, DecideNow) and gate.observe is not None and gate.observe.digest == packet.digest:
-        return judgment(case, by, state.version, asked, packet, observed=True), None
+        kept = judgment(case, by, asked, packet=packet, answer=answer, read_to=state.version, observed=True)
+        return kept, None
     else:
         why = Silence("stale", "moved", packet.unit)
     basis = basis_of(case, by.policy, asked)._replace(observed=True)
-    return records.passed_over(by, why, basis, asked.heard), why
+    return records.passed_over(by, why, basis, asked.costs), why

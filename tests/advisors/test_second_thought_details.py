@@ -312,7 +312,7 @@ def test_agreement_with_a_close_is_a_closes_silence() -> None:
     asked = gate(table)
     assert isinstance(asked, AskPacket)
     came = ADVISOR.decide(table.state, asked.packet, answer_from(asked.packet.questions, CONTENT))
-    assert came == Decision(Silence("agrees", sort="close", closes=True))
+    assert came == Decision(Silence("agrees", closes=True))
 
 
 @pytest.mark.parametrize(("reviewed", "needed"), [("a", False), ("b", True), (None, True)])

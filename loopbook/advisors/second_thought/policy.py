@@ -160,7 +160,7 @@ class SecondThought:
         """Concerns only."""
         now = position(state)
         if not concerns:
-            return Silence("agrees", sort="close", closes=not now.missing)
+            return Silence("agrees", closes=not now.missing)
         return Say(
             text=words.together(words.concern(name, now) for name in concerns),
             key=_key(now, move, concerns, (), _fixing(state, None, now)),

@@ -1,0 +1,131 @@
+"""What of an answer can be believed: a judge is anybody's code, and may say anything.
+
+Theory. A book keeps an answer for good, and a replay decides by it. So what is none of its question's
+values is lost, by question; what accompanies the values (names, numbers) is kept within bounds or not at
+all; and what an answer has cost is kept even where nothing else of it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from loopbook.advisors.asking import (
+    FAILURES,
+    NO_VALUE,
+    Answer,
+    Choice,
+    Chosen,
+    Cost,
+    Failure,
+    Likely,
+    Noul,
+    Question,
+    Score,
+    Scored,
+    Value,
+    from_json,
+    number_of,
+    to_json,
+    value_of,
+)
+
+#: Bounds of what is kept of an answer: characters of a name of its model or request and of a reason, and
+#: any number in it.
+NAME_CHARS = 200
+HIGHEST = 1e12
+
+
+def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer | Failure:
+    """The same, as far as a book can keep it: a failure of a kind that is in the table, an answer to what
+    was asked. A judge is anybody's code, and may say anything.
+
+    A value that is none of its question's is lost; where nothing else was said, or what accompanies the
+    values cannot be kept, there is no answer. What was not asked is left out.
+
+    >>> known(Failure("wedged"), {}), known(Failure("timeout"), {})
+    (Failure(kind='error', detail='wedged', took=None), Failure(kind='timeout', detail='', took=None))
+    >>> asked = {"done": Noul("Is it?", "it is", "it is not"), "ok": Noul("And?", "yes", "no")}
+    >>> known(Answer({"done": Likely(0.2), "ok": Likely(7)}), asked)[:2]
+    ({'done': Likely(noul=0.2)}, {'ok': 'not a value of this question'})
+    >>> known(Answer({"done": Likely(float("nan"))}, cost_usd=0.5), asked)[1:]
+    ('no answer to what was asked', Cost(input_tokens=None, output_tokens=None, cost_usd=0.5))
+    """
+    if isinstance(answer, Failure):
+        kind = str(answer.kind)  # a judge may give anything
+        took = None if answer.took is None else _cost(answer.took)
+        failure = answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
+        return failure._replace(took=took)
+    try:
+        fitting, dropped = _fitting(answer, questions)
+        if dropped and not fitting.values:
+            return Failure("garbage", "no answer to what was asked", _cost(answer))
+        kept = _can_be_kept(fitting)
+    except (AttributeError, TypeError, ValueError, RecursionError, OverflowError):
+        kept = False
+    return fitting if kept else Failure("garbage", "an answer that cannot be kept", _cost(answer))
+
+
+def _cost(told: object) -> Cost:
+    """What an answer or a failure took, as far as a book can keep it."""
+    given = [getattr(told, name, None) for name in Cost._fields]
+    kept = [
+        one if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= HIGHEST else None
+        for one in given
+    ]
+    sent, got = (one if isinstance(one, int) else None for one in kept[:2])
+    return Cost(sent, got, kept[2])
+
+
+def _fitting(answer: Answer, questions: Mapping[str, Question]) -> tuple[Answer, bool]:
+    """The values that are their questions' own, and whether there were others."""
+    values: dict[str, Value] = {}
+    lost: dict[str, str] = {}
+    for name, question in questions.items():
+        if name in answer.lost:
+            lost[name] = answer.lost[name]
+        elif name in answer.values and fits(question, answer.values[name]):
+            values[name] = answer.values[name]
+        elif name in answer.values:
+            lost[name] = NO_VALUE
+    return answer._replace(values=values, lost=lost), len(values) < len(answer.values)
+
+
+def fits(question: Question, value: object) -> bool:
+    """Whether a value is one of its question's: of its kind, in its range, its probabilities by what it
+    may be.
+
+    >>> yes_or_no = Choice("Go on?", {"yes": "go on", "no": "stop"})
+    >>> fits(yes_or_no, Chosen("yes")), fits(yes_or_no, Chosen("banana")), fits(yes_or_no, Likely(1))
+    (True, False, False)
+    """
+    match question, value:
+        case Choice(options=options), Chosen(choice, told, sure):
+            return value_of(question, choice) is not None and _shares(told, sure, list(options))
+        case Noul(), Likely(noul):
+            return value_of(question, noul) is not None
+        case Score(levels=levels), Scored(score, told, sure):
+            return value_of(question, score) is not None and _shares(
+                told, sure, list(map(str, range(len(levels))))
+            )
+    return False
+
+
+def _shares(told: object, sure: object, names: Sequence[str]) -> bool:
+    if not isinstance(told, Mapping) or not (sure is None or number_of(sure, 1) is not None):
+        return False
+    return all(name in names and number_of(one, 1) is not None for name, one in told.items())
+
+
+def _can_be_kept(answer: Answer) -> bool:
+    names, numbers = answer[2:5], answer[5:]
+    back = from_json(to_json(answer))
+    return (
+        (back.values, back.lost) == (answer.values, answer.lost)
+        and all(one is None or _short(one) for one in (*names, *answer.lost.values()))
+        and all(one is None or number_of(one, HIGHEST) is not None for one in numbers)
+        and all(one is None or isinstance(one, int) for one in numbers[1:3])
+    )
+
+
+def _short(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= NAME_CHARS
