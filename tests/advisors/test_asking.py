@@ -17,6 +17,7 @@ from loopbook.advisors.asking import (
     Likely,
     Noul,
     Packet,
+    Question,
     Score,
     Scored,
     answer_from,
@@ -96,7 +97,7 @@ def test_a_value_that_is_none_of_a_questions_is_lost(
 
 
 def test_a_bare_value_is_a_sure_one_and_a_question_without_one_says_so() -> None:
-    asked = {"q": Choice("Which?", {"a": "x"}), "p": QUESTION, "o": QUESTION}
+    asked: dict[str, Question] = {"q": Choice("Which?", {"a": "x"}), "p": QUESTION, "o": QUESTION}
     assert answer_from(asked, {"q": "a", "p": 7}) == Answer(
         {"q": Chosen("a", {"a": 1.0}, 1.0)}, {"p": NO_VALUE, "o": "no answer"}
     )

@@ -28,12 +28,17 @@ MOVE = Choice("Which?", {"on": "go on", "back": "go back"})
 LEVEL = Score("How?", ("low", "middle", "high"))
 ASKED: dict[str, Question] = {"yes": YES, "move": MOVE, "level": LEVEL}
 FINE = Answer({"yes": Likely(0.2), "move": Chosen("on"), "level": Scored(1.5)})
-COST = {"input_tokens": 300, "output_tokens": 5, "cost_usd": 0.25}
+COST = Cost(300, 5, 0.25)
+
+
+def dear(answer: Answer) -> Answer:
+    """An answer that has cost something."""
+    return answer._replace(input_tokens=300, output_tokens=5, cost_usd=0.25)
 
 
 def anything(value: object) -> Answer:
     """An answer whose one value is whatever a judge has put there."""
-    return Answer(cast("dict[str, Likely]", {"yes": value}), **COST)
+    return dear(Answer(cast("dict[str, Likely]", {"yes": value})))
 
 
 # --- failures ---------------------------------------------------------------------------------------
@@ -69,7 +74,7 @@ def test_tokens_are_counted_in_whole_ones() -> None:
 
 
 def test_a_good_answer_is_kept_as_it_is() -> None:
-    full = FINE._replace(
+    full = dear(FINE)._replace(
         values={
             "yes": Likely(1),
             "move": Chosen("back", {"on": 0.25, "back": 0.75}, 0.5),
@@ -79,7 +84,6 @@ def test_a_good_answer_is_kept_as_it_is() -> None:
         model_answered="n",
         request_id="r" * NAME_CHARS,
         latency_ms=0.5,
-        **COST,
     )
     assert known(full, ASKED) == full
     assert known(FINE, ASKED) == FINE
@@ -107,10 +111,10 @@ def test_what_was_not_asked_is_left_out() -> None:
 
 
 def test_an_answer_to_nothing_that_was_asked_is_none_and_has_cost_all_the_same() -> None:
-    none = Failure("garbage", "no answer to what was asked", Cost(300, 5, 0.25))
+    none = Failure("garbage", "no answer to what was asked", COST)
     assert known(anything(Likely(7)), ASKED) == none
     assert known(anything("yes"), ASKED) == none
-    assert known(Answer({"other": Likely(0.2)}, **COST), ASKED) == none
+    assert known(dear(Answer({"other": Likely(0.2)})), ASKED) == none
 
 
 _ON = {"on": 0.5, "back": 0.5}
@@ -174,8 +178,8 @@ def test_a_value_is_of_its_question_s_kind_in_its_range_and_its_shares_are_of_wh
 def test_an_answer_that_a_book_cannot_keep_is_none_and_has_cost_all_the_same(
     wrong: dict[str, object],
 ) -> None:
-    answer = FINE._replace(**COST)._replace(**wrong)  # type: ignore[arg-type] # what a judge may do
-    assert known(answer, ASKED) == Failure("garbage", "an answer that cannot be kept", Cost(300, 5, 0.25))
+    answer = dear(FINE)._replace(**wrong)  # type: ignore[arg-type] # what a judge may do
+    assert known(answer, ASKED) == Failure("garbage", "an answer that cannot be kept", COST)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +193,7 @@ def test_an_answer_that_a_book_cannot_keep_is_none_and_has_cost_all_the_same(
     ],
 )
 def test_nor_one_whose_cost_is_none(wrong: dict[str, object], cost: Cost) -> None:
-    answer = FINE._replace(**COST)._replace(**wrong)  # type: ignore[arg-type] # what a judge may do
+    answer = dear(FINE)._replace(**wrong)  # type: ignore[arg-type] # what a judge may do
     assert known(answer, ASKED) == Failure("garbage", "an answer that cannot be kept", cost)
 
 
