@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from loopbook import events as e
-from loopbook.advisors.asking import Answer, Chosen, Failure, Likely, Noul, Packet
+from loopbook.advisors.asking import Answer, Chosen, Cost, Failure, Likely, Noul, Packet
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.advisors.shape import DecideNow, Gate, Scene
+from loopbook.advisors.shape import DecideNow, Decision, Gate, Say, Scene
 from loopbook.entry import Draft
 from loopbook.projections import BookState
-from loopbook.settlement import Advice, Ask, Later, Settlement, Traced, close, deliver, settle
+from loopbook.settlement import (
+    Advice,
+    Append,
+    Ask,
+    Later,
+    Read,
+    Settlement,
+    Traced,
+    Written,
+    close,
+    deliver,
+    settle,
+)
 from tests.flows import CONTENT, Table
-from tests.plain import Plain
+from tests.plain import Closer, Plain
 
 
 class Watcher(Plain):
@@ -23,6 +37,26 @@ class Watcher(Plain):
 
     def gate(self, state: BookState, scene: Scene) -> Gate:
         return DecideNow(observe=self.packet(state) if scene.judge else None)
+
+
+class OfUnit(Plain):
+    """Decides on facts about unit a, and would have the run go on."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
+        return DecideNow(unit="a")
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        came = super().decide(state, packet, answer)
+        assert isinstance(came.outcome, Say)
+        return came._replace(outcome=came.outcome._replace(unit="a"))
+
+
+class Pressing(Closer):
+    """Objects to every close, by its key, and would have the run go on."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
+        concerns = (f"{self.name}-concern",)
+        return Decision(Say(self.key, self.key, state.life.declared, True, concerns, sort="close"))
 
 
 def observing(table: Table) -> Later:
@@ -194,6 +228,126 @@ def test_what_an_advisor_is_set_to_is_kept_with_its_judgment_and_what_is_usual_i
     ]  # fmt: skip
 
 
+def test_a_failure_that_has_cost_is_counted_with_what_came_after_it() -> None:
+    table = Table()
+    table.change()
+    table.answers = [Failure("garbage", "x", Cost(7, None, 0.25))]
+    table.settle()
+    (silence,) = table.of(e.PassedOver)
+    assert isinstance(silence, e.PassedOver)
+    assert (silence.reason, silence.detail) == ("judge-failed", "garbage")
+    assert (silence.asked, silence.input_tokens, silence.output_tokens, silence.cost_usd) == (
+        1,
+        7,
+        None,
+        0.25,
+    )
+
+
+def test_a_notice_keeps_what_it_answers_and_names() -> None:
+    table = Table()
+    table.change()
+    table.add(e.TodoOpened(todo="t", subject="x"))
+    table.settle("r1", {**CONTENT, "move": "back"})
+    (notice,) = table.of(e.Noticed)
+    assert isinstance(notice, e.Noticed)
+    assert (notice.trigger, notice.concerns, notice.todos, notice.units) == (3, ("back",), ("t",), ())
+
+
+def test_what_a_host_answers_that_has_said_there_is_no_judge_is_kept_so() -> None:
+    table = Table()
+    table.change()
+    table.settle(advisors=(Plain("p", "ask"),), judge=False)
+    (judged,) = table.of(e.Judged)
+    assert isinstance(judged, e.Judged)
+    assert judged.basis["judge"] is False
+
+
+def test_what_a_unit_was_told_is_told_it_again_only_when_it_is_something_else() -> None:
+    table = units()
+    table.add(e.Noticed(advisor="p", run="r0", key="k", text="x"), "b")
+    first = table.settle("r1", advisors=(OfUnit("p"),))
+    assert first.advice is not None, "what b was told is not what a was told"
+    assert first.advice.unit == "a"
+    again = table.settle("r2", advisors=(OfUnit("p"),))
+    assert again.trace == (Traced("p", "silent", "a", "duplicate"),)
+    assert table.entries[-1].unit == "a"
+    assert table.settle("r3", advisors=(OfUnit("p", key="other"),)).advice is not None
+
+
+def test_the_bound_is_of_the_unit_whose_advice_is_the_last() -> None:
+    table = units()
+    came = table.settle("r1", advisors=(OfUnit("p"),), most=0)
+    assert came.trace == (Traced("p", "spoke", "a"), Traced("p", "silent", "a", "bound"))
+    assert [entry.unit for entry in table.entries[-2:]] == ["a", "a"]
+    came = table.settle("r2", advisors=(OfUnit("p", key="other"),), most=0)
+    assert came.trace == (Traced("p", "silent", "a", "bound"),)
+    assert table.entries[-1].unit == "a"
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "detail"),
+    [
+        (lambda table: setattr(table, "idle", False), "busy"),
+        (lambda table: table.add(e.RunSettled(run="r2")), "newer-run"),
+        (lambda table: table.add(e.Prompted(prompt="p", text="x", origin="host")), "newer-run"),
+    ],
+)
+def test_why_an_answer_came_too_late_is_told(meanwhile: Callable[[Table], None], detail: str) -> None:
+    table = Table()
+    table.change()
+    table.thinking = [lambda: meanwhile(table)]
+    assert table.settle("r1").trace[-1] == Traced("second-thought", "passed over", None, "stale", detail)
+
+
+def test_a_run_is_decided_as_the_book_has_it() -> None:
+    table = Table()
+    table.change()
+    table.add(e.RunSettled(run="r1", stop="error"))
+    assert table.settle(e.RunSettled(run="r1", stop="end")).trace == (
+        Traced("second-thought", "passed over", None, "failed-run", "error"),
+    )
+
+
+def test_a_run_that_the_state_has_forgotten_was_done_before_by_everybody() -> None:
+    table = Table()
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), (Plain("p"), Plain("q")))
+    assert isinstance(next(flow), Append)
+    with pytest.raises(StopIteration) as end:  # taken, and of so long ago that the state has it no more
+        flow.send(Written(table.state, taken=True))
+    assert end.value.value == Settlement(trace=(Traced("p", "done before"), Traced("q", "done before")))
+
+
+def test_an_answer_that_another_session_has_agreed_before_is_stale() -> None:
+    """It was silent, so nothing was said that would show it."""
+    table = Table()
+    table.add(e.Decision(text="keep the name", decided_by="user"))
+    table.thinking = [lambda: others.append(table.settle("r1"))]
+    others: list[Settlement] = []
+    came = table.settle("r1")
+    assert others[0].trace[-1] == Traced("second-thought", "silent", None, "agrees", judged=True)
+    assert came.advice is None
+    assert came.trace[-1] == Traced("second-thought", "passed over", None, "stale", "decided")
+
+
+def test_who_asks_while_the_loop_is_closed_was_there_before_nobody() -> None:
+    table = Table()
+    table.change()
+    table.thinking = [lambda: table.add(e.LoopClosed(outcome="over_concerns"))]
+    before = table.state.version
+    assert table.settle("r1").trace[-1] == Traced("second-thought", "done before")
+    assert table.state.version == before + 2, "the run, and the end"
+
+
+def test_what_is_read_is_an_entry() -> None:
+    table = Table()
+    table.add(e.RunSettled(run="r1"))
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), (SecondThought(),))
+    assert isinstance(next(flow), Read)
+    with pytest.raises(TypeError, match=r"^a Read is answered with an Entry; send the one at that seq$"):
+        flow.send(Written(table.state, taken=True))
+
+
 def test_an_ask_tells_for_whom_it_is_and_takes_no_other_answer() -> None:
     table = Table()
     table.change()
@@ -224,3 +378,36 @@ def test_a_close_that_meets_a_growing_book_is_declared_once() -> None:
     table.before_append = [lambda: table.add(e.Watch(text="ci"))]
     assert table.close().closed
     assert len(table.of(e.CloseDeclared)) == 1
+
+
+def test_the_answer_to_a_close_is_all_that_stands_against_it_a_line_each_and_no_run_goes_on() -> None:
+    table = Table("chore")
+    answer = table.close(advisors=(Pressing("one", key="not yet"), Pressing("two", key="not so")))
+    assert (answer.concerns, answer.text) == (("one-concern", "two-concern"), "not yet\nnot so")
+    assert answer.advice is not None
+    assert not answer.advice.continues
+    assert [one.continues for one in table.of(e.Noticed) if isinstance(one, e.Noticed)] == [False, False]
+    again = table.close(advisors=(Pressing("one", key="not yet"), Pressing("two", key="not so")))
+    assert (again.concerns, again.text) == (answer.concerns, answer.text), "said before, and it stands"
+    assert len(table.of(e.Noticed)) == 2
+
+
+def test_a_close_is_not_bound_by_how_many_runs_have_gone_on() -> None:
+    table = Table("chore")
+    table.change()
+    table.settle("r1", most=0)
+    assert table.state.runs.bound
+    assert table.close(advisors=(Pressing("one"),)).text == "k"
+    assert len(table.of(e.Noticed)) == 2
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
+def test_whatever_is_appended_while_a_close_is_judged_all_are_heard_about_it(at: int) -> None:
+    table = Table("chore")
+    table.change()
+    table.check()
+    table.before_append = [*[lambda: None] * at, lambda: table.add(e.Watch(text="ci"))]
+    answer = table.close({"ok": 0.9}, advisors=(Closer("one"), Closer("two"), Closer("three")))
+    assert answer.closed
+    assert len(table.of(e.Judged)) == 3
+    assert len(table.of(e.LoopClosed)) == 1

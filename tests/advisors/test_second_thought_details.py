@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from typing import Literal
 
 import pytest
 
 from loopbook import events as e
 from loopbook.advisors.asking import Answer, Failure, Likely, answer_from
 from loopbook.advisors.second_thought import SecondThought, subjects, words
-from loopbook.advisors.shape import AskPacket, Decision, PassOver, Say, Scene, Silence
+from loopbook.advisors.shape import AskPacket, Decision, PassOver, Policy, Say, Scene, Silence
+from loopbook.limits import Thresholds
 from loopbook.projections import position
 from loopbook.run import Call
 from tests.flows import CONTENT, Table
@@ -241,6 +243,45 @@ def test_a_close_without_a_claim_has_none() -> None:
     assert (asked.packet.state["close_claim"], asked.packet.sort) == ("", "close")
 
 
+def test_units_stand_in_the_packet_at_the_close_of_a_loop_with_several_alone() -> None:
+    for names, closing, shown in ((("a",), True, 0), (("a", "b"), True, 2), (("a", "b"), False, 0)):
+        table = Table()
+        table.units(*names)
+        table.change()
+        if closing:
+            table.add(e.CloseDeclared())
+        asked = gate(table)
+        assert isinstance(asked, AskPacket)
+        units = asked.packet.state.get("units", [])
+        assert isinstance(units, list)
+        assert len(units) == shown
+
+
+# --- what it decides by -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("advisor", "settings"),
+    [
+        (SecondThought(), {}),
+        (SecondThought(waiting_tools=frozenset({"sleep", "nap"})), {"waiting_tools": ["nap", "sleep"]}),
+        (SecondThought(subagent_tools={"send": "who"}), {"subagent_tools": {"send": "who"}}),
+        (SecondThought(thresholds=Thresholds(done=0.75, quality=1.5)), {}),
+    ],
+)
+def test_one_that_decides_the_same_is_made_of_what_is_kept(
+    advisor: SecondThought, settings: dict[str, object]
+) -> None:
+    assert advisor.policy().settings == settings
+    assert SecondThought.under(advisor.policy()) == advisor
+
+
+def test_what_is_not_kept_is_as_usual() -> None:
+    assert SecondThought.under(Policy()) == SecondThought()
+    kept = Policy({"done": 0.75}, settings={"waiting_tools": "sleep", "subagent_tools": ["send"]})
+    assert SecondThought.under(kept) == SecondThought(thresholds=Thresholds(done=0.75))
+
+
 # --- reasons, and what stands beside them -------------------------------------------------------------
 
 
@@ -252,6 +293,13 @@ def test_a_child_that_is_out_is_named() -> None:
     assert gate(table) == PassOver("child-out", "c1")
     table.add(e.CloseDeclared())
     assert gate(table) == PassOver("child-out", "c1")
+
+
+@pytest.mark.parametrize("stop", ["error", "aborted"])
+def test_how_a_run_failed_is_named(stop: Literal["error", "aborted"]) -> None:
+    table = Table()
+    table.change()
+    assert gate(table, e.RunSettled(run="r", stop=stop)) == PassOver("failed-run", stop)
 
 
 def test_a_units_child_is_named_with_its_unit() -> None:
