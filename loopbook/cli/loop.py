@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from loopbook.cli.options import AsJson, LoopId, NewFile, Session, Store, example, not_blank
-from loopbook.cli.output import one_line, reader_gone, say, say_json, say_rows
+from loopbook.cli.output import lines_of, reader_gone, say, say_json, say_rows
 from loopbook.cli.target import chosen, opened, settings_for
 
 if TYPE_CHECKING:
@@ -114,13 +114,16 @@ def list_loops(store: Store = None, as_json: AsJson = False) -> None:
 @app.command(epilog=example("loopbook loop show --loop fix-1", "loopbook loop show --loop fix-1 --json"))
 @app.command("status", epilog=example("loopbook loop status", "loopbook loop status --loop fix-1 --json"))
 def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> None:
-    """Show where a loop stands: its phase, what is missing, what is open, what was said and not handed on."""
-    from loopbook.cli.status import lines, status
+    """Show where a loop stands: its phase, what is missing, what is open, what was said and not handed on.
+
+    Of a closed loop it says how it was closed, of a fork what it goes on from.
+    """
+    from loopbook.cli.status import lines, origin, status
 
     with opened(store) as books:
         found = chosen(books, loop)
         most = settings_for(store).max_continuations
-        stands = status(found.id, found.state, found.undelivered(), most)
+        stands = status(found.id, found.state, found.undelivered(), most, origin(found))
         head = books.book.head(found.stream)[1]
     if as_json:
         say_json({"loop": {**stands, "head": head}})
@@ -156,18 +159,21 @@ def log(
 ) -> None:
     """Print a loop's entries, oldest first: seq, time, session, type, what it says.
 
-    Followed as JSON, each entry is an object on a line of its own.
+    On a terminal in columns under a heading, elsewhere between tabs. Followed as JSON, each entry is an
+    object on a line of its own.
     """
     with opened(store) as books:
         found = chosen(books, loop)
         if follow or idle is not None:
-            for entry in _followed(found, after, idle):
-                sys.stdout.write(json.dumps(_plain(entry)) + "\n" if as_json else _line(entry))
+            entries = _followed(found, after, idle)
+            lines = (json.dumps(_plain(one)) + "\n" for one in entries) if as_json else _log(entries)
+            for line in lines:
+                sys.stdout.write(line)
                 sys.stdout.flush()
         elif as_json:
             _say_entries(found.id, found.entries(after))
         else:
-            sys.stdout.writelines(map(_line, found.entries(after)))
+            sys.stdout.writelines(_log(found.entries(after)))
 
 
 def _followed(loop: Loop, after: int, idle: float | None) -> Iterator[Entry]:
@@ -186,12 +192,16 @@ def _followed(loop: Loop, after: int, idle: float | None) -> Iterator[Entry]:
     raise BrokenPipeError
 
 
-def _line(entry: Entry) -> str:
+def _log(entries: Iterable[Entry]) -> Iterator[str]:
     from loopbook.audit.said import said
 
-    at = f"{entry.at:%Y-%m-%dT%H:%M:%SZ}"
-    cells = (str(entry.seq), at, entry.session, entry.event.type, said(entry.event)[1])
-    return "\t".join(map(one_line, cells)) + "\n"
+    return lines_of(
+        {"seq": 5, "time": 20, "session": 10, "type": 14, "what it says": 0},
+        (
+            (one.seq, f"{one.at:%Y-%m-%dT%H:%M:%SZ}", one.session, one.event.type, said(one.event)[1])
+            for one in entries
+        ),
+    )
 
 
 def _say_entries(loop: str, entries: Iterable[Entry]) -> None:

@@ -106,6 +106,21 @@ def say_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         sys.stdout.writelines("\t".join(row) + "\n" for row in cells)
 
 
+def lines_of(widths: Mapping[str, int], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Rows as lines, each when it comes: on a terminal in columns so wide, under their heading; elsewhere
+    tab-separated."""
+    drawn = sys.stdout.isatty()
+    if drawn:
+        yield _padded(widths, widths.values())
+    for row in rows:
+        cells = [one_line(str(cell)) for cell in row]
+        yield _padded(cells, widths.values()) if drawn else "\t".join(cells) + "\n"
+
+
+def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip() + "\n"
+
+
 def _draw(head: Sequence[str], rows: Iterable[list[str]]) -> None:
     from rich.table import Column, Table
     from rich.text import Text

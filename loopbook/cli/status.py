@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from loopbook.audit.shown import counted
 from loopbook.events import Tier
 from loopbook.limits import MAX_CONTINUATIONS
 from loopbook.projections import BookState, children, findings, phases, todos
 from loopbook.projections.verification import VerifyState
 
 if TYPE_CHECKING:
+    from loopbook.loop import Loop
     from loopbook.settlement import Advice
 
 
@@ -82,10 +84,19 @@ class SpentStatus(TypedDict):
     unpriced: int
 
 
+class OriginStatus(TypedDict):
+    """The loop that a fork goes on from, and the last of that loop's entries it has."""
+
+    loop: str
+    seq: int
+
+
 class Status(TypedDict):
-    """What ``loop show --json`` prints under ``loop``; ``seq`` is the last entry's."""
+    """What ``loop show --json`` prints under ``loop``; ``seq`` is the last entry's. ``outcome`` is how it was
+    closed (``None``: it is open); where it was, ``phase`` is what it would go on with if it were reopened."""
 
     id: str
+    forked_from: OriginStatus | None
     seq: int
     kind: str
     intent: str
@@ -109,12 +120,17 @@ class Status(TypedDict):
 
 
 def status(
-    loop: str, state: BookState, undelivered: Iterable[Advice] = (), most: int | None = MAX_CONTINUATIONS
+    loop: str,
+    state: BookState,
+    undelivered: Iterable[Advice] = (),
+    most: int | None = MAX_CONTINUATIONS,
+    forked_from: OriginStatus | None = None,
 ) -> Status:
     """Where the loop stands; ``most`` runs may be continued between two human prompts."""
     life, loose = state.life, todos.loose(state)
     return {
         "id": loop,
+        "forked_from": forked_from,
         "seq": state.version,
         "kind": life.kind,
         "intent": life.intent,
@@ -151,6 +167,16 @@ def status(
         },
         "spent": _spent(state),
     }
+
+
+def origin(loop: Loop) -> OriginStatus | None:
+    """Where a fork goes on from; ``None`` for a loop that is none."""
+    from loopbook.book.lineage import lineage
+
+    *parents, _ = lineage(loop.book.records.rows, loop.stream)
+    if not parents:
+        return None
+    return {"loop": parents[-1].stream.removeprefix("loop:"), "seq": parents[-1].last or 0}
 
 
 def _child(state: BookState, name: str) -> ChildStatus:
@@ -192,14 +218,11 @@ def _unit(state: BookState, name: str) -> UnitStatus:
 
 def lines(stands: Status) -> Iterator[str]:
     """The same for people, a fact a line, what is empty left out."""
-    yield f"{stands['id']}: {stands['intent']}"
-    yield f"kind: {stands['kind']}, {stands['outcome'] or 'open'}, {stands['seq']} entries"
-    if stands["anchor"]:
-        yield f"from: {stands['anchor']}"
-    yield f"next: {_next(stands['phase'])}"
-    yield f"verify: {stands['verify']}"
+    yield from _about(stands)
     for name, unit in stands["units"].items():
-        place = f", next: {_next(unit['phase'])}" if len(stands["units"]) > 1 else ""
+        place = (
+            f", next: {_next(unit['phase'])}" if len(stands["units"]) > 1 and not stands["outcome"] else ""
+        )
         yield f"unit {name}: {unit['subject']} ({unit['state']}{place})"
     for name, todo in stands["todos"].items():
         where = "no follow-up" if todo["loose"] else "followed up elsewhere"
@@ -221,6 +244,22 @@ def lines(stands: Status) -> Iterator[str]:
         yield f"continued since the last human prompt: {budget['continued']}{most}"
     for friction in stands["friction"]:
         yield f"friction: {friction['child'] + ': ' if friction['child'] else ''}{friction['text']}"
+
+
+def _about(stands: Status) -> Iterator[str]:
+    """What it is, and what comes next or how it was closed."""
+    closed = stands["outcome"]
+    yield f"{stands['id']}: {stands['intent']}"
+    if closed:
+        yield f"closed: {closed.replace('_', ' ')}"
+    yield f"kind: {stands['kind']}, {'' if closed else 'open, '}{counted(stands['seq'], 'entry', 'entries')}"
+    if stands["anchor"]:
+        yield f"from: {stands['anchor']}"
+    if stands["forked_from"]:
+        yield f"forked from: {stands['forked_from']['loop']}, after its entry {stands['forked_from']['seq']}"
+    if not closed:
+        yield f"next: {_next(stands['phase'])}"
+    yield f"verify: {stands['verify']}"
 
 
 def _next(phase: PhaseStatus) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import stat
 import subprocess
@@ -211,10 +212,40 @@ def test_show_as_json_says_the_same(busy: Cli) -> None:
     assert {name: one["state"] for name, one in shown["children"].items()} == {"c1": "unknown"}
 
 
-def test_a_closed_loop_shows_how_it_closed_and_goes_on_when_reopened(loop: Cli) -> None:
-    assert "kind: chore, unjudged, 2 entries" in loop.ok("loop", "show", "--loop", "fix-0")
-    loop.ok("loop", "reopen", "--loop", "fix-0")
-    assert "kind: chore, open, 3 entries" in loop.ok("loop", "show", "--loop", "fix-0")
+def test_a_closed_loop_shows_how_it_closed_and_nothing_next_and_goes_on_when_reopened(loop: Cli) -> None:
+    loop.ok("loop", "unit", "add", "a", "module a")
+    loop.ok("loop", "unit", "add", "b", "module b")
+    loop.ok("loop", "close", "--judge", "none", "--anyway")
+    for name, outcome in (("fix-0", "unjudged"), ("fix-1", "over concerns")):
+        title, first, kind, *rest = loop.ok("loop", "show", "--loop", name).splitlines()
+        assert (title.partition(":")[0], first) == (name, f"closed: {outcome}")
+        assert kind.startswith("kind: ")
+        assert "open" not in kind
+        assert not any("next:" in line for line in rest)
+        told = json.loads(loop.ok("loop", "show", "--loop", name, "--json"))["loop"]
+        assert told["outcome"] == outcome.replace(" ", "_")
+        loop.ok("loop", "reopen", "--loop", name)
+        again = loop.ok("loop", "show", "--loop", name)
+        assert "open, " in again.splitlines()[1]
+        assert "\nnext: " in again
+        assert "closed" not in again
+
+
+def test_a_fork_shows_what_it_goes_on_from(loop: Cli) -> None:
+    loop.ok("loop", "record", "change", "--summary", "x", "--loop", "fix-1")
+    loop.ok("loop", "fork", "fix-1", "--at", "1", "--id", "fix-2")
+    loop.ok("loop", "fork", "fix-2", "--id", "fix-3")
+    loop.ok("loop", "fork", "fix-3", "--at", "1", "--id", "fix-4")
+    for name, origin in (
+        ("fix-1", None),
+        ("fix-2", ("fix-1", 1)),
+        ("fix-3", ("fix-2", 2)),
+        ("fix-4", ("fix-1", 1)),
+    ):
+        told = json.loads(loop.ok("loop", "show", "--loop", name, "--json"))["loop"]["forked_from"]
+        assert told == (origin and {"loop": origin[0], "seq": origin[1]})
+        line = f"forked from: {origin[0]}, after its entry {origin[1]}" if origin else "forked from"
+        assert (line in loop.ok("loop", "show", "--loop", name)) == bool(origin)
 
 
 def test_log_prints_the_entries_oldest_first(busy: Cli) -> None:
@@ -259,6 +290,19 @@ def test_export_writes_a_file_that_only_its_owner_reads(busy: Cli) -> None:
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "no such" in busy.error(STORE, "loop", "export", "--output", "none/book.jsonl")
+
+
+@pytest.mark.parametrize("more", [(), ("--idle", "0")])
+def test_on_a_terminal_a_log_has_a_heading_and_columns_and_as_json_none(
+    busy: Cli, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    plain, told = busy.ok("loop", "log", *more), busy.ok("loop", "log", "--json", *more)
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+    head, *rows = busy.ok("loop", "log", *more).splitlines()
+    assert re.split("  +", head) == ["seq", "time", "session", "type", "what it says"]
+    assert [re.split("  +", row) for row in rows] == [line.split("\t") for line in plain.splitlines()]
+    assert {row.index("cli ") for row in rows} == {head.index("session")}
+    assert busy.ok("loop", "log", "--json", *more) == told
 
 
 def test_on_a_terminal_rows_are_a_table(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
