@@ -7,25 +7,23 @@ were passed, what had changed since the last notice of the same subject, and why
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from loopbook.advisors.asking import Answer, Chosen, Likely, Scored, Value, from_json
 from loopbook.advisors.basis import Basis
+from loopbook.audit.looking import Looking
 from loopbook.audit.reasons import PASSED, silence
 from loopbook.audit.replay import MAKERS, Makers, Verdict, told, verdict_on
-from loopbook.audit.replay.recorded import Recorded, Said, decisions
+from loopbook.audit.replay.recorded import Recorded, Said
 from loopbook.audit.replay.verdict import basis_of
 from loopbook.entry import Entry
 from loopbook.errors import NothingDecided
-from loopbook.events import CloseDeclared, Judged, LoopClosed, Noticed, PassedOver, RunSettled
-from loopbook.projections import BookState, position, units
+from loopbook.events import Judged, LoopClosed, Noticed, PassedOver
+from loopbook.projections import BookState, phases, position, units
 from loopbook.projections.state import Heard, Notice
 from loopbook.settlement.steps import BOUND
-
-#: How far back it is looked what has happened since the last notice, in entries.
-LOOKS_BACK = 10_000
 
 
 class Answered(NamedTuple):
@@ -61,9 +59,19 @@ class Since(NamedTuple):
     otherwise: tuple[str, ...]
 
 
+class Objection(NamedTuple):
+    """A finding that a notice names: who named it, and how it was put last. ``severity`` and ``text`` are
+    ``None`` where that was too many entries ago."""
+
+    id: str
+    reviewer: str
+    severity: str | None = None
+    text: str | None = None
+
+
 class Explanation(NamedTuple):
     """One decision, explained. ``passed`` are the gates that let it through; ``silent`` is why nothing was
-    said, ``said`` what was; ``goes_on`` why the run goes on, or does not."""
+    said, ``said`` what was, ``findings`` what it names; ``goes_on`` why the run goes on, or does not."""
 
     seq: int
     last: int
@@ -75,6 +83,7 @@ class Explanation(NamedTuple):
     asked: Asked | None
     since: Since | None
     said: str | None
+    findings: tuple[Objection, ...]
     concerns: tuple[str, ...]
     goes_on: str | None
     silent: str | None
@@ -99,78 +108,14 @@ def explain(
     >>> explain(loop.entries())[0].silent
     'there is no evidence and no newly loose todo that the last judgment has not read'
     """
-    looking = _Looking(seq)
+    looking = Looking(seq)
     found = [_explained(one, looking, makers) for one in looking.at(entries)]
     if not found and not looking.settled:
         raise NothingDecided(looking.nothing())
     return tuple(found)
 
 
-class _Looking:
-    """What is read on the way to an entry."""
-
-    def __init__(self, seq: int | None) -> None:
-        self._seq = seq
-        self._target: Entry | None = None
-        self._next: int | None = None
-        self._end = 0
-        self.types: deque[tuple[int, str]] = deque(maxlen=LOOKS_BACK)
-        self.notices: dict[int, Noticed] = {}
-
-    @property
-    def settled(self) -> bool:
-        """Whether the entry that was asked for is a run or a close, about which nothing may be decided."""
-        return self._target is not None and isinstance(self._target.event, RunSettled | CloseDeclared)
-
-    def at(self, entries: Iterable[Entry]) -> Iterator[Recorded]:
-        """The decisions that are asked for, each when it is reached."""
-        last = None
-        for one in decisions(self._noting(entries)):
-            if self._seq is None:
-                last = one
-            elif self._asked_for(one):
-                yield one
-            for entry in one.entries:
-                if isinstance(entry.event, Noticed):
-                    self.notices = {**dict([*self.notices.items()][-99:]), entry.seq: entry.event}
-        if last is not None:
-            yield last
-
-    def _noting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        for entry in entries:
-            self.types.append((entry.seq, entry.event.type))
-            self._end = entry.seq
-            if entry.seq == self._seq:
-                self._target = entry
-            yield entry
-
-    def _asked_for(self, one: Recorded) -> bool:
-        seq, target, said = self._seq or 0, self._target, one.said
-        if one.first.seq <= seq <= one.entries[-1].seq:
-            return True
-        if one.first.seq < seq or target is None:
-            return False
-        self._next = self._next or one.first.seq
-        match target.event:
-            case RunSettled(run=run):
-                return said is not None and said.run == run
-            case CloseDeclared():
-                return said is not None and said.run is None
-        return False
-
-    def nothing(self) -> str:
-        """Why there is nothing to explain."""
-        if self._seq is None:
-            return "nothing was decided in this book; nothing was done; settle a run first"
-        if self._target is None:
-            return (
-                f"there is no entry {self._seq}, the last is {self._end}; nothing was done; name another one"
-            )
-        what = f"at entry {self._seq} ({self._target.event.type}) nothing was decided; nothing was done; "
-        return what + (f"the next decision is at {self._next}" if self._next else "none follows it either")
-
-
-def _explained(one: Recorded, looking: _Looking, makers: Makers) -> Explanation:
+def _explained(one: Recorded, looking: Looking, makers: Makers) -> Explanation:
     said = one.said
     basis = basis_of(one, said) if said else Basis()
     notice = next((e.event for e in one.entries if isinstance(e.event, Noticed)), None)
@@ -185,6 +130,7 @@ def _explained(one: Recorded, looking: _Looking, makers: Makers) -> Explanation:
         asked=_asked(one, basis),
         since=_since(one, basis, notice, looking),
         said=notice.text if notice else None,
+        findings=_findings(one, looking) if notice else (),
         concerns=notice.concerns if notice else (),
         goes_on=_goes_on(one, notice, basis) if notice else None,
         silent=_silent(one),
@@ -260,7 +206,7 @@ def _heard(state: BookState, said: Said, unit: str | None) -> Heard:
     return about.heard.get(said.advisor, Heard())
 
 
-def _since(one: Recorded, basis: Basis, notice: Noticed | None, looking: _Looking) -> Since | None:
+def _since(one: Recorded, basis: Basis, notice: Noticed | None, looking: Looking) -> Since | None:
     """What has changed since the last notice of the same sort about the same subject."""
     if one.said is None:
         return None
@@ -294,6 +240,19 @@ def _otherwise(last: Notice, before: Noticed | None, now: Noticed) -> tuple[str,
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "none"
+
+
+def _findings(one: Recorded, looking: Looking) -> tuple[Objection, ...]:
+    """The open findings that are missing at the subject's next phase: a notice names them by id alone."""
+    unit = units.subject_of(one.before, one.first.unit)
+    missing = position(one.before, unit).missing
+    found = []
+    for finding in phases.machine(one.before, unit).findings:
+        if finding.id in missing:
+            put = looking.finding(finding, one.first.seq)
+            words = (put.severity, put.text) if put else (None, None)
+            found.append(Objection(finding.id, finding.reviewer, *words))
+    return tuple(found)
 
 
 # --- why it goes on, why it is silent -------------------------------------------------------------

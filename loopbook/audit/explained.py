@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loopbook.audit.explain import Answered, Asked, Explanation, Since
+from loopbook.audit.explain import Answered, Asked, Explanation, Objection, Since
 from loopbook.audit.replay import Verdict
-from loopbook.audit.shown import counted, shown
+from loopbook.audit.shown import counted, quoted, shown
 
 #: How wide the words in front are, in characters.
 WIDE = 10
@@ -38,6 +38,7 @@ def _facts(one: Explanation) -> Iterator[Line]:
         yield "silent", one.silent
     if one.said:
         yield from _labelled("said", [shown(line, 400) for line in one.said.splitlines()])
+    yield from _labelled("findings", [_finding(finding) for finding in one.findings])
     if one.concerns:
         yield "concerns", ", ".join(one.concerns)
     if one.goes_on:
@@ -49,6 +50,11 @@ def _facts(one: Explanation) -> Iterator[Line]:
     for name, value in one.settings.items():
         yield "set", f"{name} {shown(str(value))}"
     yield from verdict(one.verdict)
+
+
+def _finding(one: Objection) -> str:
+    who = f"{shown(one.id, 60)} ({f'{one.severity}, ' if one.severity else ''}{shown(one.reviewer, 60)})"
+    return who if one.text is None else f"{who}: {quoted(one.text)}"
 
 
 def _labelled(label: str, words: tuple[str, ...] | list[str]) -> Iterator[Line]:

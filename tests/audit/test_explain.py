@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 
 from loopbook import events as e
 from loopbook.advisors.asking import FAILURES, Failure
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.audit.explain import Explanation, explain
+from loopbook.audit import looking
+from loopbook.audit.explain import Explanation, Objection, explain
 from loopbook.audit.explained import lines
 from loopbook.audit.reasons import LATE, PASSED, SILENT, silence
 from loopbook.audit.replay import MAKERS
@@ -105,6 +106,55 @@ def test_a_notice_is_explained_with_answers_thresholds_gates_and_what_had_change
     assert one.goes_on == "the run goes on: continuation 2 since the last human prompt, of at most 8"
     assert one.silent is None
     assert one.verdict.outcome == "same"
+
+
+def reviewed(
+    table: Table, *findings: tuple[str, Literal["blocker", "concern", "nit"], str], by: str = "ann"
+) -> None:
+    found = [e.Finding(id=name, severity=severity, text=text) for name, severity, text in findings]
+    table.add(e.Review(tier="light", reviewer=by, findings=tuple(found)))
+
+
+def test_a_notice_that_names_findings_is_explained_with_how_they_were_put_last() -> None:
+    table = Table("change")
+    table.change()
+    table.check()
+    reviewed(table, ("f1", "concern", "an old way"), ("f2", "blocker", "it hangs"), ("n1", "nit", "naming"))
+    reviewed(table, ("f1", "blocker", "red \x1b[31m and wrong"), by="bob")
+    reviewed(table, ("f1", "concern", "the new way"), ("f2", "blocker", "it hangs"))
+    table.settle("r1")
+    reviewed(table, ("f1", "concern", "said later"))
+    one = only(table, 7)
+    assert one.said == "next: fix (f1, f2)"
+    assert one.findings == (
+        Objection("f1", "ann", "concern", "the new way"),
+        Objection("f2", "ann", "blocker", "it hangs"),
+        Objection("f1", "bob", "blocker", "red \x1b[31m and wrong"),
+    )
+    assert [line[12:] for line in [*lines(one)][1:] if '"' in line] == [
+        'f1 (concern, ann): "the new way"',
+        'f2 (blocker, ann): "it hangs"',
+        'f1 (blocker, bob): "red \\x1b[31m and wrong"',
+    ]
+
+
+def test_findings_that_a_notice_does_not_name_are_not_told_and_one_of_long_ago_is_told_without_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = Table("change")
+    table.check()
+    reviewed(table, ("f1", "concern", "it hangs"))
+    table.change()
+    table.settle("r1")
+    assert only(table).findings == (), "what comes next is to verify"
+    table.check()
+    reviewed(table, ("f1", "concern", "it hangs"))
+    reviewed(table, ("n1", "nit", "naming"), by="bob")
+    table.settle("r2")
+    assert only(table).findings == (Objection("f1", "ann", "concern", "it hangs"),)
+    monkeypatch.setattr(looking, "LOOKS_BACK", 1)
+    assert only(table).findings == (Objection("f1", "ann"),)
+    assert "  findings  f1 (ann)" in list(lines(only(table)))
 
 
 @pytest.mark.parametrize("seq", [11, 12, 10])
