@@ -15,16 +15,8 @@ from typing import NamedTuple, Protocol
 
 from loopbook.book.folding import Place
 from loopbook.book.streams import What, begins, named, reservation
-from loopbook.entry import (
-    Draft,
-    Entry,
-    Written,
-    encode_and_read,
-    encode_reserved,
-    shares_unit,
-    utc,
-    written,
-)
+from loopbook.encoding import Written, encode_and_read, encode_reserved, shares_unit, written
+from loopbook.entry import Draft, Entry, utc
 from loopbook.errors import AlreadyUsed, DamagedEntry, InvalidEvent, NoSuchLoop, Refused
 from loopbook.events import BY_TYPE, Event, Forked
 from loopbook.projections import BookState, Folding, take

@@ -29,10 +29,11 @@ from loopbook.book.lineage import used_before
 from loopbook.book.parting import look_for_sum, no_such, parting
 from loopbook.book.reading import Reader
 from loopbook.book.streams import CATALOGUE, catalogued, reservation
-from loopbook.entry import Draft, Entry, sum_in, utc
+from loopbook.entry import Draft, Entry, utc
 from loopbook.errors import InvalidEvent, NoSuchLoop, Refused, Stale
 from loopbook.events import Event, Forked
 from loopbook.evidence.redaction import Redactor
+from loopbook.sealing import sum_in
 from loopbook.store import Row
 
 

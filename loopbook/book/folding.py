@@ -18,9 +18,11 @@ from typing import NamedTuple, cast
 
 from loopbook.book.lineage import Segment, lineage
 from loopbook.book.snapshots import EVERY, Snapshot, pack, unpack
-from loopbook.entry import Entry, damaged, prev_in, sum_in
+from loopbook.encoding import damaged
+from loopbook.entry import Entry
 from loopbook.errors import ChangedMeanwhile, DamagedEntry, StoreError
 from loopbook.projections import EMPTY, BookState, evolve, fold
+from loopbook.sealing import prev_in, sum_in
 from loopbook.store import IntegrityError, Records, Row, Stand
 
 #: Rows read at once: what bounds memory while a long stream is read.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple, cast
 
-from loopbook.entry import damaged, decode
+from loopbook.encoding import damaged, decode
 from loopbook.errors import DamagedEntry, ParentMissing
 from loopbook.events import Reserved
 from loopbook.store import Recorder, Row, Stand, parent_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopbook.book.folding import Place
 from loopbook.book.lineage import DEEPEST, lineage
 from loopbook.book.reading import Reader
-from loopbook.entry import damaged
+from loopbook.encoding import damaged
 from loopbook.errors import CannotFork, DamagedEntry, NoSuchLoop
 from loopbook.store import Stand
 

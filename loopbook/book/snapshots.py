@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from loopbook.entry import holds, seal
 from loopbook.projections import FOLD_VERSION, BookState
+from loopbook.sealing import holds, seal
 from loopbook.store import Row, Stand
 
 #: Entries folded since the last snapshot before another one is taken.

@@ -228,7 +228,7 @@ def export(
 
 def _plain(entry: Entry) -> dict[str, object]:
     """An entry as it is stored, with its place and type beside it."""
-    from loopbook.entry import encode
+    from loopbook.encoding import encode
 
     state: dict[str, object] = json.loads(encode(entry))
     return {"stream": entry.stream, "seq": entry.seq, "type": entry.event.type, **state}

@@ -9,7 +9,7 @@ stands in which stream, when and in whose session it was written is the *entry's
    a type nobody here knows becomes an ``Unknown`` event with all its fields.
 3. An event never declares an envelope field (``ENVELOPE``), save ``unit``, which the two share:
    a unit's event names the unit, and the envelope is told.
-4. A shape changes only together with its ``VERSION`` and an upcast (``loopbook.entry``).
+4. A shape changes only together with its ``VERSION`` and an upcast (``loopbook.encoding``).
 
 The words of the ``type`` field are the stored topic and the words of scenario files.
 """

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from eventsourcing.persistence import IntegrityError
 
-from loopbook.entry import damaged, decode, prev_in
+from loopbook.encoding import damaged, decode
 from loopbook.events import Forked
+from loopbook.sealing import prev_in
 from loopbook.store.contract import Row, Stand
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from eventsourcing.persistence import ApplicationRecorder, StoredEvent
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from loopbook.entry import sum_in
+from loopbook.sealing import sum_in
 from loopbook.store.contract import SCHEMA, Facts, Row, Size, Stand, Stored, Waiter
 from loopbook.store.footing import Footing, footing, unfounded
 from loopbook.store.forking import GATE

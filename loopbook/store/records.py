@@ -2,7 +2,7 @@
 
 The library lets the process environment choose mapper, cipher, compressor and factory. A book is
 the same whatever else runs in its process, so ``Records`` takes its whole configuration from the
-store's URL and hands the library a mapper of its own: an entry is encoded by ``loopbook.entry``.
+store's URL and hands the library a mapper of its own: an entry is encoded by ``loopbook.encoding``.
 The library's repository is never asked; ``loopbook.book`` catches up by version instead.
 """
 
@@ -15,7 +15,8 @@ from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 from eventsourcing.utils import Environment, EnvType
 
-from loopbook.entry import Entry, decode, encode
+from loopbook.encoding import decode, encode
+from loopbook.entry import Entry
 from loopbook.errors import StoreUnavailable
 from loopbook.store.contract import SCHEMA, Recorder, Row
 from loopbook.store.urls import StoreURL

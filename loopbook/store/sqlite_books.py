@@ -17,8 +17,9 @@ from uuid import UUID
 from eventsourcing.persistence import IntegrityError, StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
-from loopbook.entry import damaged, sum_in
+from loopbook.encoding import damaged
 from loopbook.errors import StoreUnavailable
+from loopbook.sealing import sum_in
 from loopbook.store.connections import Connections, DataVersion
 from loopbook.store.contract import SCHEMA, Row, Stand, Waiter
 from loopbook.store.files import prepare, told

@@ -18,7 +18,7 @@ SHAPE = (
 )
 #: Rows as four arrays, which travel and are read faster than as many parameters.
 _ROWS = "unnest(%s::text[], %s::bigint[], %s::text[], %b::bytea[]) AS r(id, version, topic, state)"
-#: The ``sum`` that a row carries, as ``loopbook.entry.sum_in`` has it.
+#: The ``sum`` that a row carries, as ``loopbook.sealing.sum_in`` has it.
 _SUM = (
     "CASE WHEN encode(substring(t.state FROM octet_length(t.state) - 73 FOR 74), 'escape')"
     """ ~ '^,"sum":"[0-9a-f]{{64}}"}}$'"""

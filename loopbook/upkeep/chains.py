@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from loopbook.book import Book
 from loopbook.book.lineage import first_row
-from loopbook.entry import Entry, decode, sum_in
+from loopbook.encoding import decode
+from loopbook.entry import Entry
 from loopbook.errors import DamagedEntry
 from loopbook.events import Forked, Scrubbed
+from loopbook.sealing import sum_in
 from loopbook.store import Row, Stored
 from loopbook.upkeep.findings import RESCUE, Finding, Head
 from loopbook.upkeep.heads import seq_of

@@ -13,7 +13,8 @@ from hashlib import blake2b
 
 from loopbook.book import CATALOGUE, Book, reservation, session_stream
 from loopbook.book.streams import catalogued, reserves
-from loopbook.entry import Entry, decode
+from loopbook.encoding import decode
+from loopbook.entry import Entry
 from loopbook.errors import DamagedEntry
 from loopbook.events import BookChosen, Catalogued, Forked, LoopOpened, Reserved, SessionAdopted
 from loopbook.projections import EMPTY

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from loopbook.book import Book
 from loopbook.book.lineage import first_row, lineage
-from loopbook.entry import decode
+from loopbook.encoding import decode
 from loopbook.errors import CannotScrub, DamagedEntry
 from loopbook.events import Forked
 from loopbook.store import Recorder

@@ -16,9 +16,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from loopbook.book import CATALOGUE, Book, loop_stream
-from loopbook.entry import Entry, sum_in
+from loopbook.entry import Entry
 from loopbook.errors import CannotForget, NoSuchLoop, StoreUnavailable
 from loopbook.events import Catalogued
+from loopbook.sealing import sum_in
 from loopbook.store import IntegrityError, Row
 from loopbook.upkeep.attempts import attempts
 from loopbook.upkeep.family import all_forks, forks_of, streams

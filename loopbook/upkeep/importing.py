@@ -23,10 +23,12 @@ from loopbook.book import CATALOGUE, Book, look_at, reservation
 from loopbook.book.folding import Place
 from loopbook.book.lineage import DEEPEST, used_before
 from loopbook.book.streams import What, catalogued, reserves
-from loopbook.entry import Entry, decode, encode_reserved, sum_in
+from loopbook.encoding import decode, encode_reserved
+from loopbook.entry import Entry
 from loopbook.errors import DamagedEntry, InvalidEvent, NoSuchLoop, Refused
 from loopbook.events import Catalogued, Scrubbed
 from loopbook.projections import Folding, take
+from loopbook.sealing import sum_in
 from loopbook.store import IntegrityError, Row, Stand
 from loopbook.upkeep.attempts import attempts
 from loopbook.upkeep.rows import head_of, row_at, rows_of

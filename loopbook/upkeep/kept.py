@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from loopbook.book import Book
 from loopbook.book.snapshots import Snapshot, unpack
-from loopbook.entry import holds
 from loopbook.errors import LoopbookError
 from loopbook.projections import EMPTY, Folding, take
+from loopbook.sealing import holds
 from loopbook.store import Row, Stored
 from loopbook.upkeep.findings import VACUUM, Finding
 

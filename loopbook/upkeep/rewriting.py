@@ -18,10 +18,12 @@ from typing import NamedTuple
 
 from loopbook.book import Book, reservation
 from loopbook.book.streams import reserves
-from loopbook.entry import Entry, decode, encode_reserved, prev_in, sum_in
+from loopbook.encoding import decode, encode_reserved
+from loopbook.entry import Entry
 from loopbook.errors import CannotScrub
 from loopbook.events import Event, Reserved, Scrubbed
 from loopbook.projections import EMPTY
+from loopbook.sealing import prev_in, sum_in
 from loopbook.store import Row
 from loopbook.upkeep.family import Fork, streams
 from loopbook.upkeep.heads import kept

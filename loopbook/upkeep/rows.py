@@ -16,8 +16,10 @@ from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from loopbook.book import Book
-from loopbook.entry import Entry, damaged, decode, head, holds, prev_in, seal
+from loopbook.encoding import damaged, decode, head
+from loopbook.entry import Entry
 from loopbook.errors import DamagedEntry
+from loopbook.sealing import holds, prev_in, seal
 from loopbook.store import Recorder, Row
 
 #: Rows read at once: a run may hold a few megabytes.

@@ -25,7 +25,8 @@ from pydantic_core import to_json
 from loopbook.book import CATALOGUE, Book, is_name
 from loopbook.book.lineage import lineage
 from loopbook.book.streams import catalogued
-from loopbook.entry import Entry, decode
+from loopbook.encoding import decode
+from loopbook.entry import Entry
 from loopbook.errors import CannotScrub, ChangedMeanwhile, Refused, StoreUnavailable
 from loopbook.events import Catalogued, Forked, LoopOpened
 from loopbook.projections import EMPTY, Folding, take

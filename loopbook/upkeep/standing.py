@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from loopbook.book import Book
-from loopbook.entry import decode
+from loopbook.encoding import decode
 from loopbook.errors import DamagedEntry
 from loopbook.events import Reserved
 from loopbook.store import Row, Stored

@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from loopbook.entry import decode
+from loopbook.encoding import decode
 from loopbook.errors import CannotScrub, DamagedEntry
 from loopbook.events import ENVELOPE
 from loopbook.store import Row

@@ -17,9 +17,10 @@ from typing import NamedTuple
 from pydantic_core import from_json
 
 from loopbook.book import CATALOGUE, is_name
-from loopbook.entry import Entry, holds, sum_in
+from loopbook.entry import Entry
 from loopbook.errors import NewerExport
 from loopbook.events import Forked
+from loopbook.sealing import holds, sum_in
 from loopbook.store import Row
 from loopbook.upkeep.rows import Unsound, verified
 from loopbook.upkeep.transfer import FORMAT, NotALine, line_in

@@ -21,7 +21,8 @@ from loopbook.advisors.second_thought import SecondThought, Thresholds, policy, 
 from loopbook.audit.explain import explain
 from loopbook.audit.explained import lines
 from loopbook.audit.replay import MAKERS, Makers, Replay, replay
-from loopbook.entry import Entry, decode, encode
+from loopbook.encoding import decode, encode
+from loopbook.entry import Entry
 from loopbook.judges.scripted import Scripted
 from loopbook.loop import Books
 from loopbook.projections import children

@@ -7,7 +7,8 @@ import pickle
 import pytest
 
 from loopbook.book import Book, attempt
-from loopbook.entry import Draft, Written, written
+from loopbook.encoding import Written, written
+from loopbook.entry import Draft
 from loopbook.errors import Refused
 from loopbook.events import Change, Event, Task, TodoCompleted
 from loopbook.evidence.redaction import Redactor

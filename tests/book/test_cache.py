@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from loopbook.book import Book, folding, reading
-from loopbook.entry import Draft, Entry, encode
+from loopbook.encoding import encode
+from loopbook.entry import Draft, Entry
 from loopbook.events import Task
 from loopbook.projections import EMPTY, BookState, fold
 from loopbook.store import Row

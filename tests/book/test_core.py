@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from loopbook.book import CATALOGUE, Book
 from loopbook.book.hygiene import Hygiene
-from loopbook.entry import Draft, holds
+from loopbook.entry import Draft
 from loopbook.errors import (
     AlreadyUsed,
     InvalidEvent,
@@ -37,6 +37,7 @@ from loopbook.events import (
 )  # fmt: skip
 from loopbook.events import LoopClosed as Closed
 from loopbook.evidence.redaction import Redactor
+from loopbook.sealing import holds
 from loopbook.upkeep.forget import forget
 from loopbook.upkeep.fsck import fsck
 from tests.book.drafts import NOON, OPENED, OWN, A, clock, everything, todo

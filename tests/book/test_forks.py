@@ -10,7 +10,7 @@ import pytest
 
 from loopbook.book import CATALOGUE, Book
 from loopbook.book.lineage import Segment, lineage
-from loopbook.entry import Draft, Entry, holds
+from loopbook.entry import Draft, Entry
 from loopbook.errors import (
     AlreadyUsed,
     CannotFork,
@@ -32,6 +32,7 @@ from loopbook.events import (
     UnitAdded,
 )
 from loopbook.projections import fold
+from loopbook.sealing import holds
 from loopbook.store import Row
 from tests.book.drafts import NOON, OPENED, A, everything, todo
 from tests.store.rows import put as damage

@@ -11,7 +11,8 @@ from hypothesis import given
 
 from loopbook.book import Book, folding
 from loopbook.book.snapshots import TOPIC, Snapshot, pack, unpack
-from loopbook.entry import Draft, Entry, encode
+from loopbook.encoding import encode
+from loopbook.entry import Draft, Entry
 from loopbook.errors import StoreUnavailable
 from loopbook.events import Task
 from loopbook.projections import FOLD_VERSION, fold

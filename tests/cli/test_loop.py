@@ -13,7 +13,7 @@ from typing import IO, cast
 import pytest
 
 from loopbook.cli.exits import INTERRUPTED, PIPE, STORE, USAGE
-from loopbook.entry import encode
+from loopbook.encoding import encode
 from loopbook.events import LoopOpened
 from tests.cli.conftest import Cli
 

@@ -8,8 +8,10 @@ from typing import cast
 
 from eventsourcing.persistence import StoredEvent
 
-from loopbook.entry import Entry, encode, sum_in
+from loopbook.encoding import encode
+from loopbook.entry import Entry
 from loopbook.events import Event, Forked, Task
+from loopbook.sealing import sum_in
 from loopbook.store import Recorder, Row, Stand
 from loopbook.store.memory import MemoryRecorder
 from loopbook.store.sqlite import SQLiteRecorder

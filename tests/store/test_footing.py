@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 from eventsourcing.persistence import IntegrityError
 
-from loopbook.entry import sum_in
 from loopbook.errors import DamagedEntry, StoreUnavailable
+from loopbook.sealing import sum_in
 from loopbook.store import Recorder, Row, Stand, open_records, parse_url
 from tests.store.raw import held
 from tests.store.rows import chained, everything, fork, insert, plain, put, stand, stream_of, sum_of

@@ -20,10 +20,10 @@ import pydantic.main
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from loopbook.entry import holds
 from loopbook.events import Task
 from loopbook.loop import Books
 from loopbook.projections import fold
+from loopbook.sealing import holds
 from loopbook.store import forking
 from loopbook.upkeep.fsck import fsck
 from tests.conftest import PROVE, ROOT

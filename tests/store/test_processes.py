@@ -15,10 +15,11 @@ from typing import cast
 import pytest
 
 from loopbook.book import Book, reservation
-from loopbook.entry import Entry, holds
+from loopbook.entry import Entry
 from loopbook.events import Reserved, Task
 from loopbook.loop import Books
 from loopbook.projections import fold
+from loopbook.sealing import holds
 from loopbook.upkeep.fsck import fsck
 from tests.conftest import PROVE
 from tests.postgres import Postgres

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from hypothesis import strategies as st
 
-from loopbook.entry import seal
+from loopbook.sealing import seal
 from loopbook.store import Row
 from loopbook.upkeep.transfer import end_line, head_line
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from loopbook.book import CATALOGUE, Book
 from loopbook.book.snapshots import pack
-from loopbook.entry import Draft, Entry, encode, holds, sum_in
+from loopbook.encoding import encode
+from loopbook.entry import Draft, Entry
 from loopbook.events import Catalogued, Task
 from loopbook.projections import EMPTY
+from loopbook.sealing import holds, sum_in
 from loopbook.store import Row, Stand, Stored
 from loopbook.upkeep.fsck import Finding, Head, Report, fsck
 from loopbook.upkeep.importing import import_lines

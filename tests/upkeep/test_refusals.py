@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from loopbook.entry import Draft, Entry, encode, seal, sum_in
+from loopbook.encoding import encode
+from loopbook.entry import Draft, Entry
 from loopbook.events import Event, Forked, Reserved, TodoCompleted, TodoOpened, Unknown
 from loopbook.loop import Books
+from loopbook.sealing import seal, sum_in
 from loopbook.store import Row
 from loopbook.upkeep.fsck import fsck
 from loopbook.upkeep.importing import Imported, import_lines

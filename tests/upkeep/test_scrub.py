@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from loopbook.book import CATALOGUE
 from loopbook.book.snapshots import pack
-from loopbook.entry import Draft, sum_in
+from loopbook.entry import Draft
 from loopbook.errors import CannotScrub
 from loopbook.events import (
     BY_TYPE,
@@ -33,6 +33,7 @@ from loopbook.events import (
 from loopbook.loop import Books
 from loopbook.projections import fold
 from loopbook.run import Call, Line
+from loopbook.sealing import sum_in
 from loopbook.store import Stand
 from loopbook.upkeep.fsck import Head, fsck
 from loopbook.upkeep.importing import import_lines
