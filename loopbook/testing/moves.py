@@ -107,7 +107,7 @@ def asking() -> st.SearchStrategy[Asking]:
 def settles() -> st.SearchStrategy[Settle]:
     """A run that comes to rest, mostly well; now and then a sub-agent's."""
     tools: Sequence[tuple[ToolUse, ...]] = (
-        *[()] * 5,
+        *[()] * 8,
         (ToolUse(name="goal_wait"),),
         (ToolUse(name="subagent"),),
         (ToolUse(name="subagent", child="c1"),),
@@ -115,8 +115,9 @@ def settles() -> st.SearchStrategy[Settle]:
     )
     stops = st.sampled_from(("end", "end", "end", *get_args(Stop)))
     tool, session = st.sampled_from(tools), st.sampled_from(SESSIONS)
-    subagent = st.sampled_from((False, False, False, False, True))
-    return st.builds(Settle, stop=stops, tools=tool, session=session, subagent=subagent, twice=st.booleans())
+    twice = st.sampled_from((False, False, False, True))
+    subagent = st.sampled_from((*[False] * 7, True))
+    return st.builds(Settle, stop=stops, tools=tool, session=session, subagent=subagent, twice=twice)
 
 
 def evidence(event: Event, unit: str | None = None) -> Step:
