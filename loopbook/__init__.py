@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # what type checkers know as true; importing it would cost more than all the rest
 if TYPE_CHECKING:
+    from loopbook.books import Books as Books
     from loopbook.events import Accept as Accept
     from loopbook.events import Base as Base
     from loopbook.events import BookChosen as BookChosen
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from loopbook.events import Watch as Watch
     from loopbook.judges.scripted import Scripted as Scripted
     from loopbook.judges.system_one import SystemOne as SystemOne
-    from loopbook.loop import Books as Books
     from loopbook.loop import Loop as Loop
     from loopbook.run import Call as Call
     from loopbook.run import Line as Line
@@ -77,7 +77,7 @@ __all__ = [
 
 #: Where the names are that are no events.
 _ELSEWHERE = {
-    "Books": "loopbook.loop",
+    "Books": "loopbook.books",
     "Call": "loopbook.run",
     "Line": "loopbook.run",
     "Loop": "loopbook.loop",

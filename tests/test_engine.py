@@ -17,6 +17,7 @@ import pytest
 from anyio import to_thread
 
 from loopbook.advisors.second_thought import SecondThought, Thresholds
+from loopbook.books import Books
 from loopbook.engine import Driven
 from loopbook.errors import InvalidTimeout, LoopClosed
 from loopbook.events import (
@@ -33,7 +34,7 @@ from loopbook.events import (
 )
 from loopbook.judges import Answer, Chosen, Failure, Judge, Likely, Packet, Scored, answer_from
 from loopbook.judges.scripted import Scripted
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from loopbook.settlement import Advice, Settlement
 from tests.flows import CONTENT
 from tests.plain import Plain
@@ -436,7 +437,7 @@ SESSION = """
 import sys
 from loopbook.events import Change, Check, RunSettled
 from loopbook.judges.scripted import Scripted
-from loopbook.loop import Books
+from loopbook.books import Books
 url, me, turns = sys.argv[1], sys.argv[2], int(sys.argv[3])
 moves = ("advance", "back") * turns
 judge = Scripted([{"move": move, "done": 0.9, "review_tier": "none", "quality": 3} for move in moves])

@@ -8,13 +8,13 @@ import pytest
 
 from loopbook import own
 from loopbook.advisors.second_thought import SecondThought
+from loopbook.books import Books
 from loopbook.engine import ADVISORS
 from loopbook.errors import InvalidSettings
 from loopbook.events import Change, Judged, PassedOver, RunSettled
 from loopbook.judges.scripted import Scripted
 from loopbook.judges.system_one import SystemOne
 from loopbook.limits import Options, Thresholds
-from loopbook.loop import Books
 from loopbook.settings import SETTINGS, Settings, load_settings
 from tests.flows import CONTENT
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import loopbook
-from loopbook import Check, Scope, events, loop, run
+from loopbook import Check, Scope, books, events, loop, run
 from loopbook.judges import scripted, system_one
 
 ELSEWHERE = {
-    "Books": loop, "Call": run, "Line": run, "Loop": loop, "Observed": run, "Scripted": scripted,
+    "Books": books, "Call": run, "Line": run, "Loop": loop, "Observed": run, "Scripted": scripted,
     "SystemOne": system_one,
 }  # fmt: skip
 CODE = """

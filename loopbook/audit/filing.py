@@ -19,11 +19,12 @@ from typing import NamedTuple
 from loopbook.audit.bounded import FirstAndLast
 from loopbook.audit.model import PROBLEMS, FileProblem
 from loopbook.audit.shown import counted
+from loopbook.books import Books
 from loopbook.entry import Draft, Entry
 from loopbook.errors import BookDiffers, InvalidEvent, NoSuchLoop, Refused
 from loopbook.events import LoopOpened, Origin, Prompted, RunSettled
 from loopbook.evidence.text import head
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 
 KIND = "change"
 INTENT_CHARS = 1_000

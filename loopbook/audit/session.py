@@ -19,11 +19,11 @@ from typing import NamedTuple
 from loopbook.audit.filing import KIND, Filed, file_away
 from loopbook.audit.model import Audit, FileProblem, Item, Session
 from loopbook.audit.report import Report
+from loopbook.books import Books
 from loopbook.entry import Draft
 from loopbook.events import LoopOpened, Origin
 from loopbook.evidence.outcomes import DEFAULT, Rules
 from loopbook.evidence.redaction import Redactor
-from loopbook.loop import Books
 from loopbook.transcripts import SessionFile, SessionReading, open_session, read_session
 
 #: The host name under which audit opens its loops: no session of any host has it.

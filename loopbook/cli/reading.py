@@ -19,8 +19,8 @@ from loopbook.cli.target import opened
 from loopbook.errors import NoSuchLoop
 
 if TYPE_CHECKING:
+    from loopbook.books import Books
     from loopbook.ledger import Ledger
-    from loopbook.loop import Books
     from loopbook.upkeep.importing import Imported
 
 TheBook = Annotated[
@@ -104,9 +104,9 @@ def _named(books: Books, book: str) -> Ledger:
 @contextmanager
 def _exported(file: str, stream: str | None) -> Iterator[Reading]:
     """The books of an export, every line verified; what is wrong in it is told."""
+    from loopbook.books import Books
     from loopbook.cli.upkeep import seekable
     from loopbook.ledger import Ledger
-    from loopbook.loop import Books
     from loopbook.upkeep.importing import import_lines
 
     with seekable(file) as lines, Books.open("memory:") as books:

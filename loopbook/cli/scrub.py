@@ -15,7 +15,7 @@ from loopbook.cli.output import complain, say
 from loopbook.cli.target import opened
 
 if TYPE_CHECKING:
-    from loopbook.loop import Books
+    from loopbook.books import Books
     from loopbook.upkeep.scrub import Asked, Scrubbing
     from loopbook.upkeep.standing import Place
 

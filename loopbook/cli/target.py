@@ -11,9 +11,10 @@ from loopbook.cli.output import complain, say
 from loopbook.errors import NoSuchLoop, StoreUnavailable
 
 if TYPE_CHECKING:
+    from loopbook.books import Books
     from loopbook.entry import Draft
     from loopbook.events import Event
-    from loopbook.loop import Books, Loop
+    from loopbook.loop import Loop
     from loopbook.settings import Settings
     from loopbook.store import StoreURL
 
@@ -40,7 +41,7 @@ def opened(store: str | None, session: str = "cli", *, make: bool = False) -> It
     A store that is not there is made only where ``make`` says so: else a slip in its name would
     answer every question with nothing.
     """
-    from loopbook.loop import Books
+    from loopbook.books import Books
     from loopbook.store import parse_url
 
     settings = settings_for(store)

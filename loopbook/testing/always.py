@@ -186,7 +186,7 @@ class Always:
 def broken(entries: Iterable[Entry], always: Always | None = None) -> list[str]:
     """Everything in a book that must not be, in order.
 
-    >>> from loopbook.loop import Books
+    >>> from loopbook.books import Books
     >>> broken(Books.open("memory:").start("chore", "Tidy up").entries())
     []
     """

@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from loopbook.book.folding import keep_snapshot
+from loopbook.books import Books
 from loopbook.entry import Draft, Entry
 from loopbook.events import RunSettled
 from loopbook.judges import Failure, Packet, answer_from
 from loopbook.kinds import Kind
 from loopbook.ledger import Ledger
 from loopbook.limits import SUBAGENT_VARIABLES, Options
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from loopbook.run import Call, ChildState, Observed
 from loopbook.settlement import Advice, CloseAnswer, Later, Traced
 from loopbook.testing.drivers import Says

@@ -33,7 +33,7 @@ def forget(book: Book, loop: str, *, now: datetime, session: str = "", with_fork
     where a fork would be left without its parent, ``DamagedEntry`` for a catalogue that ends damaged.
 
     >>> from datetime import UTC
-    >>> from loopbook.loop import Books
+    >>> from loopbook.books import Books
     >>> books = Books.open("memory:")
     >>> _ = books.start("chore", "Tidy the imports", id="tidy")
     >>> forget(books.book, "tidy", now=datetime.now(UTC)), books.list()

@@ -35,7 +35,7 @@ __all__ = ["Finding", "Head", "Report", "fsck"]
 def fsck(book: Book, heads: Iterable[Head] = ()) -> Report:
     """Look through the whole store of a book.
 
-    >>> from loopbook.loop import Books
+    >>> from loopbook.books import Books
     >>> books = Books.open("memory:")
     >>> _ = books.start("chore", "Tidy the imports", id="tidy")
     >>> fsck(books.book)

@@ -76,7 +76,7 @@ def scrub(book: Book, asked: Asked, now: datetime) -> Scrubbing:
 
     >>> from datetime import UTC
     >>> from loopbook.events import Task
-    >>> from loopbook.loop import Books
+    >>> from loopbook.books import Books
     >>> books = Books.open("memory:")
     >>> loop = books.start("chore", "Tidy", id="tidy")
     >>> _ = loop.record(Task(text="log in with hunter2"))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from loopbook.audit.model import FIRST_ITEMS, LAST_ITEMS, Audit
+from loopbook.books import Books
 from loopbook.cli import audit as command
 from loopbook.cli import main
-from loopbook.loop import Books
 from tests.conftest import ROOT
 from tests.transcripts.records import Session
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from loopbook.audit.filing import HELD, Filed, file_away
+from loopbook.books import Books
 from loopbook.entry import Draft
 from loopbook.errors import BookDiffers
 from loopbook.events import Event, LoopOpened, Prompted, RunSettled, Source, TodoCompleted, TodoOpened
-from loopbook.loop import Books
 from loopbook.run import Call
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -21,10 +21,10 @@ from loopbook.advisors.second_thought import SecondThought, Thresholds, policy, 
 from loopbook.audit.explain import explain
 from loopbook.audit.explained import lines
 from loopbook.audit.replay import MAKERS, Makers, Replay, replay
+from loopbook.books import Books
 from loopbook.encoding import decode, encode
 from loopbook.entry import Entry
 from loopbook.judges.scripted import Scripted
-from loopbook.loop import Books
 from loopbook.projections import children
 from loopbook.run import Call, ChildState, Observed
 from loopbook.settlement import case, deliver

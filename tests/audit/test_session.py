@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.audit.session import Options, audit_session, filed_session
+from loopbook.books import Books
 from loopbook.entry import Entry
 from loopbook.errors import BookDiffers, StoreError, TranscriptUnreadable, UnknownKind
 from loopbook.events import LoopOpened, TodoOpened
-from loopbook.loop import Books
 from loopbook.transcripts import open_session
 from tests.transcripts.records import SESSION, Session
 

@@ -14,10 +14,10 @@ import pytest
 
 from loopbook.book import Book
 from loopbook.book.following import Follower
+from loopbook.books import Books
 from loopbook.entry import Draft, Entry
 from loopbook.errors import ChangedMeanwhile, StoreUnavailable
 from loopbook.events import Task
-from loopbook.loop import Books
 from tests.book.drafts import OPENED, A, clock
 from tests.store.worker import Process, processes
 

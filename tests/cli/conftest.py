@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
+from loopbook.books import Books
 from loopbook.cli import main
 from loopbook.entry import Entry
 from loopbook.events import ChildLinked, LoopClosed, TodoOpened, UnitAdded
-from loopbook.loop import Books
 from tests.conftest import ROOT
 
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import pytest
 
+from loopbook.books import Books
 from loopbook.cli.exits import BUG, EXIT_CODES, FOUND, OK, PIPE, STORE, USAGE
 from loopbook.cli.reference import commands
-from loopbook.loop import Books
 from loopbook.upkeep.fsck import fsck
 from tests.cli.conftest import PREPARED, lay_out
 from tests.cli.forks import Ended, Line

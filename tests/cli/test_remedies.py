@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 
 from loopbook.book.snapshots import pack
+from loopbook.books import Books
 from loopbook.cli.exits import FOUND
-from loopbook.loop import Books
 from loopbook.projections import EMPTY
 from loopbook.store import Stand
 from tests.cli.conftest import Cli

@@ -8,10 +8,10 @@ import re
 import pytest
 
 from loopbook.advisors.second_thought import policy, words
+from loopbook.books import Books
 from loopbook.cli.exits import FOUND, STORE, USAGE
 from loopbook.events import Change, RunSettled
 from loopbook.judges.scripted import Scripted
-from loopbook.loop import Books
 from loopbook.upkeep.transfer import end_line, head_line
 from tests.cli.conftest import Cli
 from tests.flows import CONTENT

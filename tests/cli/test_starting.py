@@ -77,7 +77,7 @@ def test_the_version_is_told_without_models_and_without_any_room(cli: Cli) -> No
 
 def test_help_makes_every_room_and_imports_no_more(cli: Cli) -> None:
     modules = imported(cli, "--help")
-    heavy = {"rich", "loopbook.events", "loopbook.loop", "eventsourcing", "yaml", "tree_sitter", "httpx"}
+    heavy = {"rich", "loopbook.events", "loopbook.books", "eventsourcing", "yaml", "tree_sitter", "httpx"}
     assert heavy & modules == set()
 
 

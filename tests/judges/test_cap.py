@@ -8,12 +8,13 @@ import anyio
 import pytest
 
 from loopbook.advisors.asking import FAILURES, Answer, Cost, Failure, Likely, Packet, answer_from
+from loopbook.books import Books
 from loopbook.engine import Driven
 from loopbook.events import Change, Judged, PassedOver, RunSettled
 from loopbook.judges import Judge
 from loopbook.judges.system_one import Price, SystemOne
 from loopbook.limits import Options
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from loopbook.projections import fold
 from loopbook.projections.state import Spent
 from tests.flows import CONTENT

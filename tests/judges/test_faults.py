@@ -10,10 +10,11 @@ import anyio
 import pytest
 
 from loopbook.advisors.asking import FAILURES
+from loopbook.books import Books
 from loopbook.events import Change, PassedOver, RunSettled
 from loopbook.judges import Answer, Failure, telling
 from loopbook.judges.system_one import SystemOne
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from tests.judges.conftest import PACKET
 from tests.judges.faulty import FAULTS, Faulty, babbling
 

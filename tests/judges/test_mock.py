@@ -10,10 +10,11 @@ from threading import Thread
 import anyio
 import pytest
 
+from loopbook.books import Books
 from loopbook.events import Change, Judged, PassedOver, RunSettled
 from loopbook.judges import Answer, Choice, Chosen, Failure, Noul, Packet, Question, Score, Scored
 from loopbook.judges.system_one import Price, SystemOne
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from tests.judges.conftest import PACKET
 
 mock = pytest.importorskip("jevcompat.mock", reason="jevcompat is not installed (pip install jevcompat)")

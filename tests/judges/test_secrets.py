@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from loopbook.books import Books
 from loopbook.events import Change, RunSettled
 from loopbook.evidence.redaction import Redactor
 from loopbook.judges import Answer, Choice, Chosen, Failure, Noul, Packet, Question, Score
 from loopbook.judges.system_one import Key, SystemOne
-from loopbook.loop import Books
 from tests.conftest import PROVE
 from tests.judges.conftest import PACKET
 from tests.judges.faulty import FAULTS, Faulty

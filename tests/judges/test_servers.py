@@ -15,10 +15,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from loopbook.books import Books
 from loopbook.events import Change, Judged, RunSettled
 from loopbook.judges import Answer, Choice, Chosen, Likely, Noul, Packet, Score, Scored
 from loopbook.judges.system_one import SystemOne
-from loopbook.loop import Books
 from tests.judges.conftest import PACKET
 
 for name in ("sparrow_decider", "jevcompat"):

@@ -15,10 +15,11 @@ from multiprocessing.synchronize import Barrier
 from random import Random
 from typing import NamedTuple, cast
 
+from loopbook.books import Books
 from loopbook.entry import Entry
 from loopbook.events import Change, Check, Event, Prompted, Review, RunSettled, TodoOpened
 from loopbook.judges.scripted import Scripted
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from tests.conftest import ROOT
 
 MOVES = ("advance", "back", "ask_user")

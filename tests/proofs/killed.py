@@ -20,11 +20,11 @@ from loopbook import events as e
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
+from loopbook.books import Books
 from loopbook.engine import Driven
 from loopbook.entry import Draft, Entry
 from loopbook.errors import LoopClosed
 from loopbook.judges import answer_from
-from loopbook.loop import Books
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
 from loopbook.settlement import Advice, CloseAnswer, Flow, Settlement, close, settle

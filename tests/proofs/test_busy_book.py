@@ -11,10 +11,10 @@ from threading import Thread
 
 import anyio
 
+from loopbook.books import Books
 from loopbook.events import Change, Judged, Noticed, RunSettled, Watch
 from loopbook.judges import Packet
 from loopbook.judges.scripted import Scripted
-from loopbook.loop import Books
 from loopbook.settlement import Advice
 from loopbook.testing.always import broken
 from tests.flows import CONTENT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 
 from loopbook.audit.replay import replay
+from loopbook.books import Books
 from loopbook.events import Noticed
-from loopbook.loop import Books
 from loopbook.testing.always import broken
 from tests.conftest import PROVE
 from tests.proofs.fleet import race

@@ -16,8 +16,9 @@ import time
 import warnings
 from contextlib import suppress
 
+from loopbook.books import Books
 from loopbook.events import Task
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 
 #: Entries of each child, and the seconds within which it must have ended.
 EACH, PATIENCE = 5, 60.0

@@ -20,8 +20,8 @@ import pydantic.main
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from loopbook.books import Books
 from loopbook.events import Task
-from loopbook.loop import Books
 from loopbook.projections import fold
 from loopbook.sealing import holds
 from loopbook.store import forking

@@ -15,9 +15,9 @@ from typing import cast
 import pytest
 
 from loopbook.book import Book, reservation
+from loopbook.books import Books
 from loopbook.entry import Entry
 from loopbook.events import Reserved, Task
-from loopbook.loop import Books
 from loopbook.projections import fold
 from loopbook.sealing import holds
 from loopbook.upkeep.fsck import fsck

@@ -18,6 +18,7 @@ from typing import IO, cast
 
 from pydantic import TypeAdapter
 
+from loopbook.books import Books
 from loopbook.errors import (
     AlreadyUsed,
     CannotFork,
@@ -27,7 +28,7 @@ from loopbook.errors import (
     StoreUnavailable,
 )
 from loopbook.events import Task, TodoOpened
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from loopbook.projections import BookState
 from loopbook.store import parse_url
 from loopbook.upkeep.forget import forget
@@ -88,7 +89,7 @@ class Worker:
 
     def hold(self, loop: str, n: int) -> int:
         """Record into a loop that others forget and begin anew; how often it was there."""
-        held, there = Loop(self.books, loop), 0
+        held, there = Loop(self.books.book, loop, self.books.session), 0
         for i in range(n):
             with suppress(NoSuchLoop, AlreadyUsed):
                 there += len(held.record(Task(text=f"held {i}"), TodoOpened(todo=f"h{i}", subject="s")))

@@ -9,10 +9,11 @@ from typing import get_args
 
 import pytest
 
+from loopbook.books import Books
 from loopbook.entry import Entry
 from loopbook.errors import Refused
 from loopbook.events import Prompted, RunSettled
-from loopbook.loop import Books, Loop
+from loopbook.loop import Loop
 from loopbook.testing.scenario_file import find_files, parse_scenarios, read_scenarios
 from loopbook.testing.scenario_model import As, Scenario
 from loopbook.testing.scenarios import Difference, Result, run_scenario

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from loopbook.book import CATALOGUE
+from loopbook.books import Books
 from loopbook.errors import CannotForget, DamagedEntry, NoSuchLoop
 from loopbook.events import Catalogued, Task, TodoOpened
-from loopbook.loop import Books
 from loopbook.upkeep.attempts import attempts
 from loopbook.upkeep.forget import forget
 from loopbook.upkeep.fsck import fsck

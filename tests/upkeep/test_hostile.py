@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loopbook.loop import Books
+from loopbook.books import Books
 from loopbook.store import Row
 from loopbook.upkeep.fsck import fsck
 from loopbook.upkeep.importing import Imported, import_lines

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopbook.book import CATALOGUE
+from loopbook.books import Books
 from loopbook.entry import Draft
 from loopbook.errors import CannotScrub
 from loopbook.events import (
@@ -27,7 +28,6 @@ from loopbook.events import (
     UnitAdded,
     Unknown,
 )  # fmt: skip
-from loopbook.loop import Books
 from loopbook.upkeep.forget import forget
 from loopbook.upkeep.fsck import fsck
 from loopbook.upkeep.scrub import Asked, Scrubbing, find, scrub

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from loopbook.books import Books
 from loopbook.errors import CannotForget, CannotScrub, NoSuchLoop
 from loopbook.events import Task, TodoOpened
-from loopbook.loop import Books
 from loopbook.store import Recorder
 from loopbook.upkeep.forget import forget
 from loopbook.upkeep.fsck import fsck

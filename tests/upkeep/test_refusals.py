@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from loopbook.books import Books
 from loopbook.encoding import encode
 from loopbook.entry import Draft, Entry
 from loopbook.events import Event, Forked, Reserved, TodoCompleted, TodoOpened, Unknown
-from loopbook.loop import Books
 from loopbook.sealing import seal, sum_in
 from loopbook.store import Row
 from loopbook.upkeep.fsck import fsck

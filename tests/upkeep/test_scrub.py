@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from loopbook.book import CATALOGUE
 from loopbook.book.snapshots import pack
+from loopbook.books import Books
 from loopbook.entry import Draft
 from loopbook.errors import CannotScrub
 from loopbook.events import (
@@ -30,7 +31,6 @@ from loopbook.events import (
     TodoOpened,
     Unknown,
 )  # fmt: skip
-from loopbook.loop import Books
 from loopbook.projections import fold
 from loopbook.run import Call, Line
 from loopbook.sealing import sum_in

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopbook.book import CATALOGUE, Book
+from loopbook.books import Books
 from loopbook.encoding import encode
 from loopbook.entry import Draft, Entry
 from loopbook.errors import NewerExport
 from loopbook.events import LoopOpened, Task, TodoOpened
-from loopbook.loop import Books
 from loopbook.projections import fold
 from loopbook.sealing import sum_in
 from loopbook.store import Row

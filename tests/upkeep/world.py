@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from loopbook.book import Book
 from loopbook.book.snapshots import pack
+from loopbook.books import Books
 from loopbook.entry import Draft
 from loopbook.events import (
     Check,
@@ -23,7 +24,6 @@ from loopbook.events import (
     TodoOpened,
     UnitAdded,
 )  # fmt: skip
-from loopbook.loop import Books
 from loopbook.store import Row, Stand
 from tests.book.drafts import clock
 
