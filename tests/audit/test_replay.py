@@ -359,6 +359,25 @@ def test_a_fork_replays_with_what_it_goes_on_from() -> None:
         assert outcomes(replay(fork.entries())) == ["same", "same"]
 
 
+def test_a_fork_from_within_a_decision_replays_as_far_as_it_has_it() -> None:
+    with Books.open("memory:") as books:
+        loop = books.start("change", "Add a retry", id="a")
+        loop.record(e.Change(summary="one"))
+        assert loop.settle_blocking(e.RunSettled(run="r1"), judge=Scripted([CONTENT]))
+        (judged,) = [entry.seq for entry in loop.entries() if isinstance(entry.event, e.Judged)]
+        fork = books.fork("a", judged, new_id="b")
+        fork.record(e.Change(summary="two"))
+        assert fork.settle_blocking(e.RunSettled(run="r2"), judge=Scripted([CONTENT]))
+        assert outcomes(replay(fork.entries())) == ["same", "same"]
+        answers = [
+            one._replace(event=one.event.model_copy(update={"packet": "0" * 64}))
+            if one.seq == judged
+            else one
+            for one in fork.entries()
+        ]
+        assert outcomes(replay(answers))[0] == "differs", "what the fork has of it is compared"
+
+
 def test_a_run_that_is_settled_again_with_other_words_is_decided_as_it_was_settled_first() -> None:
     with Books.open("memory:") as books:
         loop = books.start("change", "Add a retry")

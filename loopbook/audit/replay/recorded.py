@@ -17,6 +17,7 @@ from loopbook.events import (
     ChildLost,
     CloseDeclared,
     Event,
+    Forked,
     Judged,
     LoopClosed,
     Noticed,
@@ -36,7 +37,7 @@ V = TypeVar("V")
 class Recorded(NamedTuple):
     """One decision as a book has it. ``run`` is what it is about, if it was found; ``spoken`` are the
     advisors that had spoken for the same run. ``close`` is the last one declared, and ``agreed``: somebody
-    agreed to it, and nobody was against it."""
+    agreed to it, and nobody was against it. ``cut``: a fork goes on from within it."""
 
     entries: tuple[Entry, ...]
     before: BookState
@@ -44,6 +45,7 @@ class Recorded(NamedTuple):
     spoken: frozenset[str] = frozenset()
     close: Close | None = None
     agreed: bool = False
+    cut: bool = False
 
     @property
     def first(self) -> Entry:
@@ -82,7 +84,7 @@ class Walk:
     def take(self, entry: Entry) -> Recorded | None:
         """Take one more; the decision that was whole before it. Raises ``VersionGap``."""
         after = evolve(self.state, entry)
-        whole = None if self.goes_on(entry) else self.end()
+        whole = None if self.goes_on(entry) else self.end(cut=isinstance(entry.event, Forked))
         if self._open:
             self._open.append(entry)
         elif _decides(self.state, entry):
@@ -95,14 +97,14 @@ class Walk:
         self.state = after
         return whole
 
-    def end(self) -> Recorded | None:
-        """The decision that is open, which no further entry belongs to."""
+    def end(self, *, cut: bool = False) -> Recorded | None:
+        """The decision that is open, which no further entry belongs to; ``cut``: because of a fork."""
         if not self._open:
             return None
         entries, self._open = tuple(self._open), []
         said = entries[0].event
         self._weigh([entry.event for entry in entries])
-        whole = Recorded(entries, self._before, close=self._close, agreed=self._agreed)
+        whole = Recorded(entries, self._before, close=self._close, agreed=self._agreed, cut=cut)
         if not isinstance(said, Said) or said.run is None:
             return whole
         spoken = self._spoken.get(said.run, frozenset())
