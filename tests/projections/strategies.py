@@ -133,7 +133,7 @@ def _placed(event: e.Event) -> tuple[Item, ...]:
     return (event, (event, "a"), (event, "b"), (event, "nowhere"))
 
 
-_ANYTHING: tuple[Item, ...] = tuple(item for event in (*EVIDENCE, *OTHERS) for item in _placed(event))
+ANYTHING: tuple[Item, ...] = tuple(item for event in (*EVIDENCE, *OTHERS) for item in _placed(event))
 _MOSTLY_EVIDENCE: tuple[Item, ...] = (*EVIDENCE, *OTHERS)
 
 
@@ -228,7 +228,7 @@ def histories(
     draw: st.DrawFn, of: st.SearchStrategy[e.LoopOpened] | None = None, max_size: int = 25
 ) -> list[Entry]:
     """A loop's history: anything may happen in it, also what no book would admit."""
-    pool = draw(st.sampled_from((_ANYTHING, _MOSTLY_EVIDENCE, EVIDENCE)))
+    pool = draw(st.sampled_from((ANYTHING, _MOSTLY_EVIDENCE, EVIDENCE)))
     units: list[Item] = [
         e.UnitAdded(unit=name, subject=name) for name in draw(st.sampled_from(("", "a", "ab")))
     ]
@@ -239,7 +239,7 @@ def histories(
 @st.composite
 def odd_histories(draw: st.DrawFn) -> list[Entry]:
     """Like ``histories``, but the loop may be opened late, twice or never."""
-    items: list[Item] = draw(st.lists(st.sampled_from(_ANYTHING), max_size=20))
+    items: list[Item] = draw(st.lists(st.sampled_from(ANYTHING), max_size=20))
     for late in draw(st.lists(openings(), max_size=2)):
         items.insert(draw(st.integers(0, len(items))), late)
     return entries(items)

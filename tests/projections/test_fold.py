@@ -20,7 +20,14 @@ from loopbook.projections.children import out
 from loopbook.projections.todos import loose
 from tests.projections import naive
 from tests.projections.books import START, book, change, entries, opened, passes
-from tests.projections.strategies import EVIDENCE, OTHERS, histories, odd_histories, openings_of_any_kind
+from tests.projections.strategies import (
+    ANYTHING,
+    EVIDENCE,
+    OTHERS,
+    histories,
+    odd_histories,
+    openings_of_any_kind,
+)
 
 STATES = TypeAdapter(BookState)
 
@@ -58,6 +65,13 @@ def test_a_state_kept_as_json_at_any_point_is_gone_on_from_as_if_it_had_never_le
     kept = STATES.validate_json(STATES.dump_json(fold(history[:cut])))
     assert kept == fold(history[:cut])
     assert fold(history[cut:], kept) == fold(history)
+
+
+def test_whatever_happened_a_state_holds_what_its_types_say() -> None:
+    state = EMPTY
+    for entry in entries([opened("fix"), *ANYTHING, *ANYTHING]):
+        state = evolve(state, entry)
+        assert STATES.validate_json(STATES.dump_json(state, warnings="error")) == state
 
 
 @given(odd_histories())

@@ -101,6 +101,39 @@ def test_a_kind_of_ones_own_may_ask_for_something_after_something() -> None:
     assert position(on(state, by_user)).next == "close"
 
 
+def _own(phases: str, *then: e.Event, tier: e.Tier = "light") -> BookState:
+    kind = parse(
+        f'name = "own"\n{phases}\n[[phase]]\nname = "close"\nneeds = [{{ is = "closable" }}]', "own.toml"
+    )
+    start = e.LoopOpened(kind="own", intent="x", review_tier=tier, definition=kind.definition())
+    return fold(entries([start, *then]))
+
+
+def test_a_phase_is_there_when_any_of_its_needs_asks_for_something() -> None:
+    phases = """
+    [[phase]]
+    name = "mend"
+    needs = [{ is = "no_open_finding" }, { evidence = "change", missing = "nothing changed" }]
+    """
+    assert _where(_own(phases, change())) == ("mend", "close")
+
+
+REVIEW_FIRST = """
+[[phase]]
+name = "review"
+needs = [{ is = "reviewed", missing = "not reviewed" }]
+[[phase]]
+name = "change"
+needs = [{ evidence = "change", missing = "nothing changed" }]
+"""
+
+
+@pytest.mark.parametrize(("tier", "first"), [("none", "change"), ("light", "review"), ("full", "review")])
+def test_a_unit_begins_like_the_loop_where_its_tier_of_review_lets_it(tier: e.Tier, first: str) -> None:
+    state = _own(REVIEW_FIRST, *(e.UnitAdded(unit=name, subject=name) for name in "ab"), tier=tier)
+    assert _where(state, "a") == _where(state, "b") == ("open", first)
+
+
 @pytest.mark.parametrize("definition", [None, {}, {"name": "x", "phase": "none"}, {"name": "from tomorrow"}])
 def test_a_loop_whose_kind_is_not_in_the_book_has_no_phases(definition: dict[str, str] | None) -> None:
     state = fold(

@@ -40,6 +40,8 @@ def test_only_a_human_prompt_opens_a_task() -> None:
     assert state.runs.prompt is not None
     assert state.runs.human is not None
     assert (state.runs.prompt.prompt, state.runs.human.prompt) == ("p2", "p1")
+    assert state.runs.open == 3, "a run it opens all the same"
+    assert book(HUMAN).runs.prompt == state.runs.human
 
 
 def test_a_human_prompt_refills_the_budget_that_all_advisors_share() -> None:
@@ -157,7 +159,8 @@ def test_a_declared_close_stays_pending_until_a_judgment_at_close() -> None:
     state = book(e.CloseDeclared(claim="done"), e.Judged(advisor="completion", read_to=2))
     assert (state.life.claim, state.life.declared) == ("done", 2)
     assert on(state, e.Judged(advisor=ADVISOR, read_to=2, sort="close")).life.claim is None
-    assert on(state, e.LoopClosed(outcome="met")).life.claim is None
+    closed = on(state, e.LoopClosed(outcome="met")).life
+    assert (closed.claim, closed.declared) == (None, 0)
 
 
 def test_a_closed_loop_says_how_until_it_is_reopened() -> None:

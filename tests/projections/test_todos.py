@@ -47,6 +47,12 @@ def test_a_todo_is_loose_while_open_without_a_valid_follow_up() -> None:
     assert list(state.todos) == ["t1", "t2", "t3"], "it is still open"
 
 
+def test_a_todo_opened_twice_is_one_and_stands_where_it_was_opened_last() -> None:
+    """No book of ours takes such an event; one from elsewhere may hold it."""
+    state = book(_open(), _open("t2"), _open())
+    assert [(name, todo.opened) for name, todo in loose(state).items()] == [("t2", 3), ("t1", 4)]
+
+
 @pytest.mark.parametrize("end", [e.TodoCompleted(todo="t1"), e.TodoDropped(todo="t1", why="not needed")])
 def test_a_todo_that_is_done_or_dropped_leaves(end: e.Event) -> None:
     state = book(_open(), end)

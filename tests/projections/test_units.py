@@ -18,7 +18,8 @@ def test_units_go_on_in_the_order_added_until_done_or_dropped() -> None:
     assert going_on(state) == ("b", "a")
     assert (state.units["a"].started, state.units["b"].started) == (4, 0)
     assert going_on(on(state, e.UnitDone(unit="b"))) == ("a",)
-    assert going_on(on(state, e.UnitDropped(unit="a", why="later"))) == ("b",)
+    dropped = on(state, e.UnitDropped(unit="a", why="later"))
+    assert (going_on(dropped), dropped.units["a"].dropped) == (("b",), True)
 
 
 def test_the_first_start_and_the_first_end_stand() -> None:
@@ -52,6 +53,7 @@ def test_a_unit_added_twice_starts_afresh_and_counts_once() -> None:
     assert not again.units["b"].about.heard
     assert not again.units["a"].about.heard
     assert on(book(A), A).units_added == 1
+    assert (going_on(state), going_on(again)) == (("a", "b"), ("b", "a"))
 
 
 def test_with_two_units_a_subject_hears_only_what_is_of_it() -> None:
@@ -70,6 +72,14 @@ def test_a_unit_that_was_named_has_been_asked_and_nothing_was_said_of_it() -> No
     assert state.units["b"].about.heard == {"second_thought": Heard(asked=4)}
     judged = on(state, (e.Judged(advisor="second_thought", read_to=2), "b")).units["b"].about.heard
     assert judged["second_thought"].asked == 4, "a judgment that had read less takes nothing back"
+
+
+def test_to_be_named_takes_nothing_from_what_was_judged_and_said() -> None:
+    named = e.Noticed(advisor="second_thought", key="k2", text="next: a verify", units=("b",))
+    before = book(A, B, (JUDGED, "b"), (NOTICED, "b"))
+    heard = before.units["b"].about.heard["second_thought"]
+    after = on(before, (named, "a")).units["b"].about.heard["second_thought"]
+    assert after == heard._replace(asked=6)
 
 
 def test_a_units_evidence_is_its_own_and_the_loops_is_what_names_none() -> None:

@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 
 from loopbook import events as e
-from loopbook.projections import BookState, record_of, verify_state
+from loopbook.projections import EMPTY, BookState, fold, record_of, verify_state
 from loopbook.projections.state import FAILING
 from loopbook.projections.verification import RUNS_NOTHING
 from loopbook.run import Call, ToolKind
-from tests.projections.books import book, change, check, fails, on, passes
+from tests.projections.books import book, change, check, entries, fails, on, opened, passes
 
 LINT_PASSES = passes("ruff check", "lint")
 LINT_FAILS = fails("ruff check", "lint")
@@ -84,8 +84,24 @@ def test_the_record_says_what_failed_what_passed_and_what_was_before() -> None:
 
 def test_a_check_is_kept_with_where_it_stands_and_who_ran_it() -> None:
     failed = e.Check(command="pytest", outcome="fail", exit_code=1, runner="pytest", masked=True, by="scout")
-    (ran,) = record_of(book(failed)).failing
-    assert (ran.scope, ran.exit_code, ran.runner, ran.masked, ran.by) == ("tests", 1, "pytest", True, "scout")
+    opening, entry = entries([opened(), failed])
+    (ran,) = record_of(fold([opening, entry._replace(line=7)])).failing
+    assert (ran.seq, ran.line, ran.scope, ran.exit_code, ran.runner, ran.masked, ran.by) == (
+        2,
+        7,
+        "tests",
+        1,
+        "pytest",
+        True,
+        "scout",
+    )
+
+
+def test_the_record_says_where_the_last_change_stands_also_after_checks() -> None:
+    opening, changing, *checks = entries([opened(), change(), fails(), passes(), check("unknown")])
+    record = record_of(fold([opening, changing._replace(line=9), *checks]))
+    assert (record.last_change, record.last_change_line) == (2, 9)
+    assert record_of(book()).last_change is None
 
 
 def test_the_record_is_of_the_whole_book_whatever_the_unit() -> None:
@@ -132,6 +148,7 @@ def _surely(*then: e.Event, before: BookState | None = None) -> bool:
 def test_no_check_was_run_is_sure_when_every_command_is_recognised_as_none() -> None:
     assert _surely(_run(LISTS, _call("read"), _call("todos")))
     assert _surely(_run())
+    assert record_of(EMPTY).surely_no_check, "where nothing happened, no check did"
 
 
 @pytest.mark.parametrize(
@@ -188,6 +205,13 @@ def test_a_command_that_may_write_after_the_last_pass_leaves_it_possibly_stale()
     assert not _stale(passes(), _run(TESTS, LISTS, _call(writes=True, ran=False)))
 
 
+def test_only_a_check_that_passed_answers_for_what_was_written() -> None:
+    assert _stale(passes(), _run(_call(check="no", outcome="pass", writes=True)))
+    assert _stale(passes(), _run(_call(check="yes", outcome="fail", writes=True)))
+    assert _stale(passes(), _run(WRITES, _call(check="yes", outcome="pass", ran=False)))
+    assert _stale(passes(), _run(TESTS, WRITES), check("unknown"))
+
+
 def test_a_later_pass_or_a_change_ends_it() -> None:
     assert not _stale(passes(), _run(TESTS, WRITES), passes())
     assert not _stale(passes(), _run(TESTS, WRITES), change())
@@ -206,4 +230,5 @@ def test_a_whole_run_that_passed_is_remembered_behind_the_runs_of_parts_until_so
     assert remembered is not None
     assert (remembered.command, record_of(state).passing["tests"].command) == ("pytest", "pytest tests/a.py")
     assert record_of(book(change(), part)).whole is None
+    assert record_of(book(change(), passes("ruff check && pytest tests/a.py"))).whole is None
     assert record_of(on(state, change())).whole is None
