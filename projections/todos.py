@@ -71,10 +71,7 @@ def ended(todos: Todos, name: str) -> Todos:
 
 def named(todos: Todos, names: tuple[str, ...], seq: int) -> Todos:
     """The todos after a notice at ``seq`` that named some of them."""
-    if not names:
-        return todos
-    hit = {name: todos[name]._replace(named=seq) for name in names if name in todos}
-    return {**todos, **hit} if hit else todos
+    return {**todos, **{name: todos[name]._replace(named=seq) for name in names if name in todos}}
 
 
 def loose(state: BookState) -> Todos:

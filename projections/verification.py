@@ -36,8 +36,7 @@ RUNS_NOTHING: frozenset[ToolKind] = frozenset(
 
 def changed(checks: Checks, line: int | None) -> Checks:
     """What stands after a change: nothing is verified, and what was is history."""
-    before = {**checks.before, **checks.newest} if checks.newest else checks.before
-    return Checks((), {}, {}, None, before, line)
+    return Checks((), {}, {}, None, {**checks.before, **checks.newest}, line)
 
 
 def checked(checks: Checks, check: Check, seq: int, line: int | None) -> Checks:
@@ -70,13 +69,9 @@ def _unanswered(failing: tuple[Ran, ...], ran: Ran) -> tuple[Ran, ...]:
 def settled(checks: Checks, run: RunSettled, *, changed_in_run: bool) -> Checks:
     """What stands once the calls of a run are known; ``changed_in_run``: it holds the last change."""
     if checks.passing:
-        stale = _stale(run.calls, checks.possibly_stale)
-        return checks if stale == checks.possibly_stale else checks._replace(possibly_stale=stale)
-    if checks.newest or not checks.no_check_called:
-        return checks
-    if _no_check_called(run, changed_in_run=changed_in_run):
-        return checks
-    return checks._replace(no_check_called=False)
+        return checks._replace(possibly_stale=_stale(run.calls, checks.possibly_stale))
+    still = checks.no_check_called and _no_check_called(run, changed_in_run=changed_in_run)
+    return checks._replace(no_check_called=still)
 
 
 def _stale(calls: tuple[Call, ...], before: bool) -> bool:

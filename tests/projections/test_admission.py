@@ -73,6 +73,7 @@ TAKEN: list[tuple[Past, e.Event]] = [
     (NOTHING, opened()),
     (NOTHING, change()),
     (past(), A),
+    (past(), e.TodoOpened(todo="t1", subject="later", followup="issue 7")),
     (past(T1), SET),
     (past(T1), e.TodoDropped(todo="t1", why="x")),
     (past(T1, DONE), T1),

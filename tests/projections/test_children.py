@@ -82,7 +82,8 @@ def test_of_what_a_host_no_longer_speaks_nothing_is_known() -> None:
     for gone in (_seen(book(LINK), "gone"), _seen(book(LINK), "gone", 5)):
         silent = on(gone, e.RunSettled(run="r2"))
         child = silent.children.living["c1"]
-        assert (out(silent), child.state, standing(child)) == (("c1",), "unknown", "out")
+        assert (child.state, child.past_grace) == ("unknown", False)
+        assert (out(silent), standing(child)) == (("c1",), "out")
 
 
 def test_an_observation_says_nothing_of_a_later_dispatch() -> None:
@@ -150,10 +151,13 @@ def test_the_lost_are_listed_in_the_order_they_were_last_found_so_each_once() ->
     assert book(*lost).children.lost == ("c2", "c1")
 
 
-def test_a_lost_child_is_friction_of_its_unit() -> None:
+@pytest.mark.parametrize(("end", "text"), [
+    (e.ChildLost(child="c1"), LOST), (e.ChildReported(child="c1", ok=False, friction="slow"), "slow"),
+])  # fmt: skip
+def test_what_became_of_a_child_is_friction_of_its_unit(end: e.Event, text: str) -> None:
     units = (e.UnitAdded(unit="a", subject="a"), e.UnitAdded(unit="b", subject="b"))
-    state = book(*units, e.ChildLinked(child="c1", unit="b"), e.ChildLost(child="c1"))
-    assert state.units["b"].notes.friction == state.notes.friction == ((LOST, "c1"),)
+    state = book(*units, e.ChildLinked(child="c1", unit="b"), end)
+    assert state.units["b"].notes.friction == state.notes.friction == ((text, "c1"),)
     assert not state.units["a"].notes.friction
 
 

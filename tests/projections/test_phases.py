@@ -8,7 +8,7 @@ from loopbook import events as e
 from loopbook.kinds import parse
 from loopbook.projections import BookState, Position, fold, position
 from loopbook.projections.phases import plan_of
-from tests.projections.books import book, change, check, entries, fails, on, passes, review, session
+from tests.projections.books import book, change, check, entries, fails, on, opened, passes, review, session
 
 
 def _where(state: BookState, unit: str | None = None) -> tuple[str, str]:
@@ -101,12 +101,15 @@ def test_a_kind_of_ones_own_may_ask_for_something_after_something() -> None:
     assert position(on(state, by_user)).next == "close"
 
 
-def _own(phases: str, *then: e.Event, tier: e.Tier = "light") -> BookState:
+def _opening(phases: str, tier: e.Tier) -> e.LoopOpened:
     kind = parse(
         f'name = "own"\n{phases}\n[[phase]]\nname = "close"\nneeds = [{{ is = "closable" }}]', "own.toml"
     )
-    start = e.LoopOpened(kind="own", intent="x", review_tier=tier, definition=kind.definition())
-    return fold(entries([start, *then]))
+    return e.LoopOpened(kind="own", intent="x", review_tier=tier, definition=kind.definition())
+
+
+def _own(phases: str, *then: e.Event, tier: e.Tier = "light") -> BookState:
+    return fold(entries([_opening(phases, tier), *then]))
 
 
 def test_a_phase_is_there_when_any_of_its_needs_asks_for_something() -> None:
@@ -129,9 +132,26 @@ needs = [{ evidence = "change", missing = "nothing changed" }]
 
 
 @pytest.mark.parametrize(("tier", "first"), [("none", "change"), ("light", "review"), ("full", "review")])
-def test_a_unit_begins_like_the_loop_where_its_tier_of_review_lets_it(tier: e.Tier, first: str) -> None:
-    state = _own(REVIEW_FIRST, *(e.UnitAdded(unit=name, subject=name) for name in "ab"), tier=tier)
+def test_a_loop_and_its_units_begin_and_go_on_as_their_tier_of_review_lets_them(
+    tier: e.Tier, first: str
+) -> None:
+    alone, units = _own(REVIEW_FIRST, tier=tier), [e.UnitAdded(unit=name, subject=name) for name in "ab"]
+    assert _where(alone) == ("open", first)
+    state = on(alone, *units)
     assert _where(state, "a") == _where(state, "b") == ("open", first)
+    after = on(state, (change(), "a"))
+    assert _where(after, "a") == (("change", "close") if tier == "none" else ("open", "review"))
+    assert _where(after, "b") == ("open", first)
+
+
+@pytest.mark.parametrize(("tier", "first"), [("none", "change"), ("light", "review")])
+def test_units_that_were_there_before_the_loop_begin_with_it(tier: e.Tier, first: str) -> None:
+    """No command of ours adds one there; a book from elsewhere may hold it."""
+    units = [e.UnitAdded(unit=name, subject=name) for name in "ab"]
+    state = fold(entries([*units, _opening(REVIEW_FIRST, tier)]))
+    for name in "ab":
+        assert _where(state, name) == ("open", first)
+        assert position(state, name).since == 3
 
 
 @pytest.mark.parametrize("definition", [None, {}, {"name": "x", "phase": "none"}, {"name": "from tomorrow"}])
@@ -141,6 +161,13 @@ def test_a_loop_whose_kind_is_not_in_the_book_has_no_phases(definition: dict[str
     )
     assert position(state) == Position("open", "", (), 0)
     assert state.life.definition == ""
+
+
+def test_a_loop_whose_kind_is_no_json_has_no_phases() -> None:
+    """No event is read or built with one; one made past all checks still folds."""
+    opening = opened().model_copy(update={"definition": {"name": b"bytes"}})
+    state = fold(entries([opening, change()]))
+    assert (position(state).next, state.life.definition) == ("", "")
 
 
 def test_a_book_without_a_loop_has_no_phases_and_still_folds_its_evidence() -> None:

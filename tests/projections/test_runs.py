@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopbook import events as e
-from loopbook.projections import BookState, evolve
+from loopbook.projections import BookState, evolve, fold
 from loopbook.projections.state import CONTINUED, SETTLED_RUNS, Notice
 from loopbook.run import Line
 from tests.projections.books import START, book, change, entries, fails, on, review
@@ -177,3 +177,18 @@ def test_a_loop_knows_who_opened_and_who_adopted_it_and_is_opened_once() -> None
     assert adopted.life.session == "s2"
     again = on(adopted, e.LoopOpened(kind="fix", intent="another"))
     assert again.life == adopted.life
+
+
+def test_a_loop_is_kept_with_what_it_is_for_within_bounds() -> None:
+    opening = e.LoopOpened(kind="k" * 300, intent="i" * 9_000, anchor="a" * 9_000, review_tier="full")
+    life = fold(entries([opening])).life
+    assert (life.kind, life.intent, life.anchor) == ("k" * 200, "i" * 8_000, "a" * 8_000)
+    assert life.review_tier == "full"
+    assert book().life.anchor is None
+
+
+def test_a_fork_goes_on_in_the_session_that_made_it_also_where_its_parent_was_closed() -> None:
+    state = book(e.LoopClosed(outcome="met"))
+    (fork,) = entries([e.Forked(from_="loop:p", version=2)], state.version)
+    life = evolve(state, fork._replace(session="s2")).life
+    assert life == state.life._replace(session="s2", outcome=None)

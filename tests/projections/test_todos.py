@@ -47,6 +47,11 @@ def test_a_todo_is_loose_while_open_without_a_valid_follow_up() -> None:
     assert list(state.todos) == ["t1", "t2", "t3"], "it is still open"
 
 
+def test_a_todo_is_of_the_unit_it_was_opened_for() -> None:
+    state = book(e.UnitAdded(unit="a", subject="a"), (_open(), "a"), _open("t2"))
+    assert [todo.unit for todo in state.todos.values()] == ["a", None]
+
+
 def test_a_todo_opened_twice_is_one_and_stands_where_it_was_opened_last() -> None:
     """No book of ours takes such an event; one from elsewhere may hold it."""
     state = book(_open(), _open("t2"), _open())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopbook import events as e
 from loopbook.projections import position
-from loopbook.projections.state import ENDED_UNITS, Heard
+from loopbook.projections.state import ENDED_UNITS, Heard, LastEvidence
 from loopbook.projections.units import going_on
 from tests.projections.books import book, change, on
 
@@ -80,6 +80,18 @@ def test_to_be_named_takes_nothing_from_what_was_judged_and_said() -> None:
     heard = before.units["b"].about.heard["second_thought"]
     after = on(before, (named, "a")).units["b"].about.heard["second_thought"]
     assert after == heard._replace(asked=6)
+
+
+def test_below_two_units_a_units_evidence_is_the_loops_too() -> None:
+    state = book(A, (change("of a"), "a"))
+    assert state.loop.evidence == state.units["a"].about.evidence == LastEvidence("change", 3, "of a", "a")
+
+
+def test_evidence_takes_nothing_from_what_was_judged_and_said() -> None:
+    state = book(A, B, JUDGED, (JUDGED, "b"))
+    after = on(state, change(), (change(), "b"))
+    assert after.loop.heard == state.loop.heard != {}
+    assert after.units["b"].about.heard == state.units["b"].about.heard != {}
 
 
 def test_a_units_evidence_is_its_own_and_the_loops_is_what_names_none() -> None:

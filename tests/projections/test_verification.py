@@ -161,6 +161,7 @@ def test_anything_doubtful_ends_that(call: Call) -> None:
 
 def test_a_call_that_never_ran_is_no_doubt() -> None:
     assert _surely(_run(_call(check="yes", ran=False)))
+    assert not _surely(_run(PERHAPS, _call(check="yes", ran=False))), "and hides none that ran before it"
 
 
 def test_what_was_called_before_the_runs_own_change_is_no_doubt() -> None:
@@ -201,6 +202,7 @@ def _stale(*then: e.Event) -> bool:
 def test_a_command_that_may_write_after_the_last_pass_leaves_it_possibly_stale() -> None:
     assert _stale(passes(), _run(TESTS, WRITES))
     assert _stale(passes(), _run(TESTS), _run(WRITES, LISTS))
+    assert _stale(passes(), _run(WRITES), _run(LISTS)), "what writes nothing mends nothing"
     assert not _stale(passes(), _run(WRITES, TESTS))
     assert not _stale(passes(), _run(TESTS, LISTS, _call(writes=True, ran=False)))
 
