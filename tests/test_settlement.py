@@ -350,6 +350,7 @@ def test_who_goes_on_with_the_second_unit_and_finds_it_said_leaves_only_what_he_
     came = table.drive(_going_on(flow, Heard(priced(0.25), table.state)), {})
     assert came.advice is None
     assert types(table, before) == ["passed_over"]
+    assert table.entries[-1].unit == "b"
     assert (table.state.spent.answers, table.state.spent.cost_usd) == (3, 0.25)
 
 
@@ -621,6 +622,8 @@ def test_a_close_that_was_put_off_for_several_is_one_when_all_of_them_agree(
     table.answers = [{"ok": ok} for ok in others]
     table.drive(deliver(table.state, *later), {})
     assert (table.state.life.outcome == "met") == closed
+    alone = [one.basis.get("alone", True) for one in table.of(e.Judged) if isinstance(one, e.Judged)]
+    assert alone == [False, others[0] > 0.5], "with the consent of the last one, and in one append with it"
 
 
 def test_of_several_that_were_put_off_none_closes_a_loop_by_itself() -> None:
@@ -645,7 +648,9 @@ def test_what_is_delivered_together_was_put_off_together() -> None:
     (one,) = table.settle("r1", advisors=(Plain("slow", "later"),)).later
     (other,) = table.settle("r2", advisors=(Plain("slow", "later"),)).later
     before = table.state.version
-    with pytest.raises(NotPutOffTogether, match="each one's by itself"):
+    with pytest.raises(
+        NotPutOffTogether, match=r"^these were put off by several .* deliver each one's by itself$"
+    ):
         table.drive(deliver(table.state, one, other), {})
     assert table.state.version == before
     assert table.drive(deliver(table.state), {}) == Settlement()

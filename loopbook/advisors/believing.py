@@ -55,14 +55,14 @@ def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer
         took = None if answer.took is None else _cost(answer.took)
         failure = answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
         return failure._replace(took=took)
+    unkept = Failure("garbage", "an answer that cannot be kept", _cost(answer))
     try:
         fitting, dropped = _fitting(answer, questions)
         if dropped and not fitting.values:
-            return Failure("garbage", "no answer to what was asked", _cost(answer))
-        kept = _can_be_kept(fitting)
+            return unkept._replace(detail="no answer to what was asked")
+        return fitting if _can_be_kept(fitting) else unkept
     except (AttributeError, TypeError, ValueError, RecursionError, OverflowError):
-        kept = False
-    return fitting if kept else Failure("garbage", "an answer that cannot be kept", _cost(answer))
+        return unkept
 
 
 def _cost(told: object) -> Cost:

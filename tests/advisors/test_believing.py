@@ -63,6 +63,10 @@ def test_what_a_failure_took_is_kept_as_far_as_it_can_be_meant(number: object) -
     assert known(Failure("timeout", "", took), ASKED) == Failure("timeout", "", Cost(None, 2, None))
 
 
+def test_what_a_failure_took_may_be_anything() -> None:
+    assert known(Failure("timeout", "", cast("Cost", "much")), ASKED) == Failure("timeout", "", Cost())
+
+
 def test_tokens_are_counted_in_whole_ones() -> None:
     took = Cost(cast("int", 1.5), cast("int", 2.0), 2)
     assert known(Failure("timeout", "", took), ASKED) == Failure("timeout", "", Cost(None, None, 2))
