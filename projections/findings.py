@@ -36,8 +36,6 @@ def reviewed(findings: Findings, review: Review, seq: int) -> Findings:
 
 def resolved(findings: Findings, ids: tuple[str, ...]) -> Findings:
     """What is open after a change or decision that resolves ``ids``."""
-    if not findings or not ids:
-        return findings
     return tuple(one for one in findings if one.id not in ids)
 
 

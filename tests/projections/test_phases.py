@@ -85,6 +85,12 @@ def test_a_defect_once_reproduced_stays_reproduced() -> None:
     assert _where(on(state, change())) == ("change", "verify")
 
 
+def test_per_need_that_evidence_meets_the_last_that_did_is_known() -> None:
+    state = book(kind="fix")
+    assert state.work.matches == (0, 0)
+    assert on(state, fails(), change(), passes(), fails()).work.matches == (5, 3)
+
+
 def test_a_kind_of_ones_own_may_ask_for_something_after_something() -> None:
     kind = parse(
         'name = "own"\n[[phase]]\nname = "ask"\n'
