@@ -107,6 +107,12 @@ def test_the_last_judgment_and_the_last_notice_of_each_sort_are_kept_per_advisor
     assert state.loop.heard["x"].judged == 0
 
 
+def test_a_notice_is_kept_with_the_judgment_it_came_from() -> None:
+    came_from = e.Noticed(advisor=ADVISOR, run="r1", key="k1", text="x", trigger=2, judged=3)
+    away = book(change(), e.Judged(advisor=ADVISOR, read_to=2), came_from).loop.heard[ADVISOR].away
+    assert away == Notice(4, "k1", 2, 3, False)
+
+
 def test_below_two_units_what_names_the_unit_is_said_of_the_loop() -> None:
     state = book(
         e.UnitAdded(unit="a", subject="a"), (e.Judged(advisor=ADVISOR, read_to=2), "a"), (_notice(), "a")
