@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 
 import pytest
+from pydantic import JsonValue
 
 from loopbook import events as e
 from loopbook.advisors.asking import Answer, Chosen, Cost, Failure, Likely, Noul, Packet
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.advisors.shape import DecideNow, Decision, Gate, Say, Scene
+from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, Say, Scene
 from loopbook.entry import Draft
+from loopbook.limits import Thresholds
 from loopbook.projections import BookState
 from loopbook.settlement import (
     Advice,
@@ -25,6 +28,7 @@ from loopbook.settlement import (
     deliver,
     settle,
 )
+from loopbook.settlement.case import policy_of
 from tests.flows import CONTENT, Table
 from tests.plain import Closer, Plain
 
@@ -57,6 +61,23 @@ class Pressing(Closer):
     def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
         concerns = (f"{self.name}-concern",)
         return Decision(Say(self.key, self.key, state.life.declared, True, concerns, sort="close"))
+
+
+def basis(table: Table, advisor: str = "second-thought") -> dict[str, JsonValue]:
+    """What an advisor's newest silence rests on."""
+    silences = [one for one in table.of(e.PassedOver) if isinstance(one, e.PassedOver)]
+    return {**[one for one in silences if one.advisor == advisor][-1].basis}
+
+
+def table_packet(table: Table, claim: str | None = None) -> str:
+    """The digest of what second thought would ask now, or once a close is declared."""
+    if claim is not None:
+        table = copy(table)
+        table.entries = [*table.entries]
+        table.add(e.CloseDeclared(claim=claim))
+    gate = SecondThought().gate(table.state, Scene(e.RunSettled(run="r")))
+    assert isinstance(gate, AskPacket)
+    return gate.packet.digest
 
 
 def observing(table: Table) -> Later:
@@ -252,6 +273,69 @@ def test_a_notice_keeps_what_it_answers_and_names() -> None:
     (notice,) = table.of(e.Noticed)
     assert isinstance(notice, e.Noticed)
     assert (notice.trigger, notice.concerns, notice.todos, notice.units) == (3, ("back",), ("t",), ())
+
+
+def test_a_silence_that_rests_on_no_judgment_keeps_what_it_was_decided_by() -> None:
+    table = Table()
+    table.change()
+    asked = {"packets": [table_packet(table)]}
+    advisor = SecondThought(thresholds=Thresholds(done=0.75))
+    by = {"versions": {**policy_of(advisor).versions}, "thresholds": advisor.thresholds._asdict()}
+    table.settle("r1", Failure("timeout"), advisors=(advisor,))
+    assert basis(table) == {**by, **asked, "failure": "timeout"}
+    table.settle("r1", {"done": 0.9}, advisors=(advisor,))
+    assert basis(table) == {
+        **by,
+        **asked,
+        "answers": {
+            "done": {"noul": 0.9},
+            "move": {"lost": "no answer"},
+            "review_tier": {"lost": "no answer"},
+            "quality": {"lost": "no answer"},
+        },
+    }
+    table.settle(e.RunSettled(run="r2", stop="error"), advisors=(advisor,))
+    assert basis(table) == by
+
+
+def test_a_silence_at_a_close_keeps_that_it_was_one_and_that_others_had_yet_to_agree() -> None:
+    table = Table("chore")
+    table.change()
+    table.check()
+    packet = table_packet(table, "It is done.")
+    table.answers = [{"ok": 0.9}, Failure("timeout"), {"ok": 0.9}]
+    table.close(advisors=(Closer("one"), SecondThought(), Closer("other")))
+    kept = basis(table)
+    assert {name: kept[name] for name in kept.keys() - {"versions", "thresholds"}} == {
+        "packets": [packet],
+        "at_close": True,
+        "failure": "timeout",
+        "declared": 4,
+        "alone": False,
+    }
+
+
+def test_a_silence_keeps_that_nobody_could_be_asked() -> None:
+    table = Table()
+    table.change()
+    table.settle(advisors=(Plain("p", "quiet"),), judge=False)
+    assert basis(table, "p")["judge"] is False
+
+
+def test_a_close_over_which_an_answer_was_stale_or_the_turn_taken_stays_open() -> None:
+    def moving() -> None:
+        table.add(e.Task(text="look"))
+
+    table = Table("chore")
+    table.change()
+    table.check()
+    table.thinking = [moving, moving]
+    assert not table.close({**CONTENT, "ok": 0.9}, advisors=(SecondThought(), Closer("other"))).closed
+    table.add(e.CloseDeclared(claim="It is done."))
+    order = (Closer("one"), Plain("speaks"), Closer("other"))
+    came = table.settle("r1", {"ok": 0.9}, advisors=order)
+    assert [one.reason for one in came.trace] == ["", "agrees", None, "turn-taken"]
+    assert table.state.life.outcome is None
 
 
 def test_what_a_host_answers_that_has_said_there_is_no_judge_is_kept_so() -> None:

@@ -275,4 +275,4 @@ def _plain(questions: Mapping[str, Question]) -> list[object]:
 
 
 def _digest(value: object) -> str:
-    return sha256(json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+    return sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
