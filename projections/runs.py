@@ -42,9 +42,8 @@ def settled(runs: Runs, event: RunSettled, seq: int, session: str) -> Runs:
 
 
 def _last(event: RunSettled, seq: int) -> LastRun:
-    text = event.final_text
-    if len(text) > 2 * FINAL_TEXT_CHARS:  # a foreign writer's; ours are within the bounds
-        text = text[:FINAL_TEXT_CHARS] + text[-FINAL_TEXT_CHARS:]
+    begins, rest = event.final_text[:FINAL_TEXT_CHARS], event.final_text[FINAL_TEXT_CHARS:]
+    text = begins + rest[-FINAL_TEXT_CHARS:]  # all of it, but for a foreign writer's: ours keep the bounds
     lines = _newest(event.lines)
     return LastRun(
         event.run, seq, event.stop, event.interactive, text, lines, event.calls_total, event.observed.now

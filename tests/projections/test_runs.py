@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopbook import events as e
 from loopbook.projections import BookState, evolve, fold
 from loopbook.projections.state import CONTINUED, SETTLED_RUNS, Notice
-from loopbook.run import Line
+from loopbook.run import Line, Observed
 from tests.projections.books import START, book, change, entries, fails, on, review
 
 HUMAN = e.Prompted(prompt="p1", text="add a retry")
@@ -74,6 +74,22 @@ def test_the_last_settled_run_is_kept_within_bounds() -> None:
     assert sum(len(text) for _, text in last.lines) == 24_000
 
 
+def test_of_a_run_of_few_words_all_are_kept_and_when_it_came_to_rest() -> None:
+    lines = (Line(role="user", text="go on"), Line(role="assistant", text="done"))
+    settled = e.RunSettled(run="r1", final_text="All pass.", lines=lines, observed=Observed(now=START))
+    last = book(settled).runs.last
+    assert last is not None
+    assert (last.final_text, last.now) == ("All pass.", START)
+    assert last.lines == (("user", "go on"), ("assistant", "done"))
+
+
+def test_of_many_lines_the_newest_twenty_are_kept() -> None:
+    lines = tuple(Line(role="user", text=str(n)) for n in range(25))
+    last = book(e.RunSettled(run="r1", lines=lines)).runs.last
+    assert last is not None
+    assert [text for _, text in last.lines] == [str(n) for n in range(5, 25)]
+
+
 def test_of_settled_runs_the_newest_are_kept_and_one_that_settles_twice_is_one() -> None:
     state = book(*(e.RunSettled(run=f"r{n}") for n in range(SETTLED_RUNS + 2)), e.RunSettled(run="r5"))
     assert len(state.runs.settled) == SETTLED_RUNS
@@ -85,6 +101,14 @@ def test_a_run_that_an_advisor_looked_at_is_known_also_when_it_settles_twice() -
     for looked in (e.Judged(advisor=ADVISOR, run="r1", read_to=1), _passed("nothing-new"), _notice()):
         assert _gated(book(run, looked)) == {"r1": (ADVISOR,)}
         assert _gated(book(run, looked, looked, run)) == {"r1": (ADVISOR,)}
+
+
+def test_each_run_has_its_own_gates() -> None:
+    state = book(*(e.RunSettled(run=name) for name in ("r1", "r2", "r3")))
+    for name in ("r1", "r2", "r3"):
+        gates = _gated(on(state, _passed("nothing-new", name)))
+        assert gates == {**_gated(state), name: (ADVISOR,)}
+        assert list(gates) == ["r1", "r2", "r3"]
 
 
 def test_a_failed_or_stale_answer_leaves_the_run_to_be_asked_about_again() -> None:
@@ -151,6 +175,13 @@ def test_the_newest_twenty_tasks_and_frictions_are_kept_two_hundred_characters_l
     assert len(state.notes.tasks) == len(state.notes.friction) == 20
     assert (state.notes.tasks[0], state.notes.tasks[-1]) == ("t6", "x" * 200)
     assert state.notes.friction[-1] == ("y" * 200, "c9")
+
+
+def test_a_units_tasks_are_its_own_and_the_books() -> None:
+    units = [e.UnitAdded(unit=name, subject=name) for name in "ab"]
+    state = book(*units, (e.Task(text="of a"), "a"), e.Task(text="of all"))
+    assert state.notes.tasks == ("of a", "of all")
+    assert [unit.notes.tasks for unit in state.units.values()] == [("of a",), ()]
 
 
 def test_base_and_watch_only_count() -> None:
