@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopbook import events as e
 from loopbook.projections import BookState, evolve, fold
-from loopbook.projections.state import CONTINUED, SETTLED_RUNS, Notice
+from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice
 from loopbook.run import Line, Observed
 from tests.projections.books import START, book, change, entries, fails, on, review
 
@@ -61,6 +61,14 @@ def test_pairs_of_key_and_trigger_that_were_continued_are_known_the_newest_first
     state = on(state, *(_notice(f"x{n}") for n in range(CONTINUED)))
     assert len(state.runs.continued) == CONTINUED
     assert state.runs.continued[-1] == (f"x{CONTINUED - 1}", 2)
+
+
+def test_a_notice_is_undelivered_until_a_host_says_it_was() -> None:
+    state = book(_notice("k1"), _notice("k2"), _notice("k3"))
+    assert state.runs.undelivered == (2, 3, 4)
+    assert on(state, e.Delivered(notice=3)).runs.undelivered == (2, 4)
+    many = on(state, *(_notice(f"x{n}") for n in range(UNDELIVERED)))
+    assert many.runs.undelivered == tuple(range(5, 5 + UNDELIVERED)), "the newest"
 
 
 def test_the_last_settled_run_is_kept_within_bounds() -> None:
