@@ -15,7 +15,7 @@ from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Scene
 from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.settlement.case import Asked, Case, plan_of
-from loopbook.settlement.steps import ASKS, Advice, Close
+from loopbook.settlement.steps import ASKS, Close
 from loopbook.settlement.turns import beaten, look, observed
 
 
@@ -42,8 +42,7 @@ def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] |
     case.others = not then.basis.alone
     state = case.at_close(advisor, state)
     case.idle = then.basis.idle
-    if then.taken:
-        case.advice = Advice("", continues=False, advisor="", seq=0)
+    case.taken = then.taken
     asked = _asked(state, advisor, then)
     once = then.scene.run is not None and then.unit in case.judged(advisor, state)
     if then.basis.observed:

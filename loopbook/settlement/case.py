@@ -45,6 +45,7 @@ class Case:
         self.run = scene.run.run if scene.run else None
         self.max_continuations = max_continuations
         self.idle = True
+        self.taken = False
         self.advice: Advice | None = None
         self.notes: list[Advice] = []
         self.concerns: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ class Case:
         """Whether somebody had the one message of this run, in this process or another."""
         if self.run is None:  # whoever is asked about a close is heard
             return False
-        return advisor.takes_turn and (self.advice is not None or self.spoken(state, *self.turns))
+        return advisor.takes_turn and (self.taken or self.spoken(state, *self.turns))
 
     def _since(self, state: BookState) -> int:
         """Since when what is decided is about this run: until another one has come to rest."""
@@ -285,7 +286,7 @@ def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
     seq = before + 1 + plan.judged
     advice = Advice(says.text, says.continues, advisor.name, seq, says.unit, says.concerns)
     if advisor.takes_turn:
-        case.advice = case.advice or advice
+        case.advice, case.taken = case.advice or advice, True
     else:
         case.notes.append(advice)
     case.note(advisor, "spoke", says, judged=plan.judged)

@@ -229,6 +229,51 @@ def test_a_decision_that_was_put_in_twice_is_none() -> None:
     assert (found.seq, found.verdict.now) == (6, "silent: stale (decided)")
 
 
+def test_a_silence_or_an_observation_that_was_put_in_twice_is_none() -> None:
+    failed = e.RunSettled(run="r1", stop="error")
+    for advisor in (SecondThought(), Plain("p", "observe")):
+        table = Table()
+        for later in table.settle(failed, advisors=(advisor,)).later:
+            table.drive(deliver(table.state, later), {"ok": 0.5})
+        table.add(table.entries[-1].event)
+        made: Makers = {**MAKERS, "p": Plain("p").under}
+        assert outcomes(replay(table.entries, made))[-1] == "differs", advisor.name
+        found = replay(table.entries, made).difference
+        assert found is not None
+        assert (found.seq, found.verdict.now) == (
+            table.state.version,
+            "decides nothing: it was decided before",
+        )
+
+
+def test_a_unit_that_was_judged_in_silence_is_not_judged_again_for_the_same_run_whatever_came_since() -> None:
+    table = Table()
+    table.units("a", "b")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    table.settle("r1")
+    table.add(e.Decision(text="and the sign", decided_by="user"), "a")
+    table.settle("r2")
+    as_one_run = [
+        one._replace(event=e.Watch(text="ci"))
+        if isinstance(one.event, e.RunSettled) and one.event.run == "r2"
+        else one._replace(event=one.event.model_copy(update={"run": "r1"}))
+        if isinstance(one.event, e.Judged | e.PassedOver)
+        else one
+        for one in table.entries
+    ]
+    assert outcomes(replay(table.entries)) == ["same", "same"]
+    assert outcomes(replay(as_one_run)) == ["same", "differs"]
+
+
+@pytest.mark.parametrize("basis", [{"observed": True}, {"failure": "timeout"}, {"packets": ["0" * 64]}])
+def test_a_silence_that_rests_on_what_cannot_be_is_read_and_differs(basis: dict[str, JsonValue]) -> None:
+    table = Table()
+    table.change()
+    table.add(e.RunSettled(run="r1"))
+    table.add(e.PassedOver(advisor="second-thought", run="r1", reason="stale", basis=basis))
+    assert outcomes(replay(table.entries)) == ["differs"]
+
+
 @pytest.mark.parametrize("reason", ["stale", "turn-taken", "child-out", "bound", "duplicate"])
 def test_a_silence_that_had_no_cause_is_told(reason: str) -> None:
     table = Table()
