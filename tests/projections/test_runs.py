@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopbook import events as e
 from loopbook.projections import BookState, evolve, fold
-from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice
+from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice, Prompt, Settled
 from loopbook.run import Line, Observed
 from tests.projections.books import START, book, change, entries, fails, on, review
 
@@ -41,7 +41,11 @@ def test_only_a_human_prompt_opens_a_task() -> None:
     assert state.runs.human is not None
     assert (state.runs.prompt.prompt, state.runs.human.prompt) == ("p2", "p1")
     assert state.runs.open == 3, "a run it opens all the same"
-    assert book(HUMAN).runs.prompt == state.runs.human
+    assert book(HUMAN).runs.prompt == state.runs.human == Prompt("p1", "add a retry", "human", 2)
+
+
+def test_a_settled_run_is_kept_with_where_it_stands_and_its_session() -> None:
+    assert book(e.RunSettled(run="r1")).runs.settled == (Settled("r1", 2, "s1"),)
 
 
 def test_a_human_prompt_refills_the_budget_that_all_advisors_share() -> None:
@@ -203,7 +207,8 @@ def test_base_and_watch_only_count() -> None:
 def test_a_declared_close_stays_pending_until_a_judgment_at_close() -> None:
     state = book(e.CloseDeclared(claim="done"), e.Judged(advisor="completion", read_to=2))
     assert (state.life.claim, state.life.declared) == ("done", 2)
-    assert on(state, e.Judged(advisor=ADVISOR, read_to=2, sort="close")).life.claim is None
+    judged = on(state, e.Judged(advisor=ADVISOR, read_to=2, sort="close")).life
+    assert (judged.claim, judged.declared) == (None, 0)
     closed = on(state, e.LoopClosed(outcome="met")).life
     assert (closed.claim, closed.declared) == (None, 0)
 

@@ -173,6 +173,8 @@ def test_what_was_called_before_the_runs_own_change_is_no_doubt() -> None:
 def test_an_edit_of_which_the_book_has_no_change_hides_nothing() -> None:
     state = on(book(change()), _run())
     assert not _surely(_run(PERHAPS, EDIT), before=state)
+    assert not _surely(_run(PERHAPS, EDIT), before=book()), "nor in the first run of a book"
+    assert _surely(change(), _run(PERHAPS, EDIT), before=EMPTY), "but a change that is its first entry does"
 
 
 def test_calls_that_were_not_kept_might_have_been_checks() -> None:
