@@ -137,7 +137,7 @@ FAILURES: Mapping[str, str] = {
     "http-busy": "408, 425, 429, 503, 529: too many requests, or overloaded",
     "http-server": "any other 5xx: the server or a gateway failed",
     "http-other": "any other status that is no answer",
-    "error": "the judge itself failed, or gave a kind of failure that is not in this table",
+    "error": "the judge itself failed, or failed in a way that loopbook has no word for",
 }
 
 

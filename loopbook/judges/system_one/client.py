@@ -146,7 +146,8 @@ class SystemOne:
             tell_once((*ready.line_id, "no-key"), ready.refused_key)
             return Failure("no-key", ready.refused_key)
         if ready.key is None and self.dialect.keyed:
-            return Failure("no-key", f"{ready.line_id.origin} needs one; see: loopbook judge key set")
+            needs = f"{ready.line_id.origin} needs a key, and there is none"
+            return Failure("no-key", f"{needs}; nothing was asked; give it one with: loopbook judge key set")
         return ready
 
     async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:
