@@ -1,4 +1,4 @@
-"""``loopbook judge``: asking a judge by hand, and its key."""
+"""``loopbook judge``: asking a judge by hand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import typer
 
 from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, example
-from loopbook.cli.output import complain, say, say_json, say_rows
+from loopbook.cli.output import EMPTY, complain, say, say_json, say_rows, stdin_text
 from loopbook.cli.target import settings_for
+from loopbook.errors import InvalidPacket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from loopbook.judges.system_one.client import Ready
 
 app = typer.Typer(help="The judge: what it is asked, what it answers, its key.")
-key_app = typer.Typer(help="The key of the judge's server. It is never shown.")
 
 Packets = Annotated[
     str,
@@ -50,18 +50,21 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Ask the judge of your settings, and print its answers; exit with 1 where there are none."""
+    from loopbook.judges import Failure
+
     packet = _packet(file)
     judge, seconds = _judge(timeout)
     if show:
         _show(judge, packet, as_json=as_json)
         return
     outcome = _asked(judge, packet, seconds)
+    if isinstance(outcome, Failure):
+        _say_failure(outcome, as_json=as_json)
+        raise typer.Exit(FOUND)
     if as_json:
         say_json(_plain(outcome))
     else:
-        _say(outcome)
-    if "failure" in _plain(outcome):
-        raise typer.Exit(FOUND)
+        say_rows(("question", "answer", "sure", "how likely"), _rows(outcome))
 
 
 @app.command(
@@ -77,10 +80,15 @@ def probe(
     as_json: AsJson = False,
 ) -> None:
     """Ask the same N times and print how much the answers differ. Makes N requests, each at its price."""
+    from loopbook.judges import Failure
     from loopbook.judges.probing import failures, spreads
 
     packet = _packet(file)
     judge, seconds = _judge(timeout)
+    ready = judge.ready(packet)
+    if isinstance(ready, Failure):  # so would each of the requests
+        _say_failure(ready, as_json=as_json)
+        raise typer.Exit(FOUND)
     if not as_json:
         say(f"{times} {'requests' if times > 1 else 'request'} to {judge}, one after another")
     outcomes = [_asked(judge, packet, seconds) for _ in range(times)]
@@ -97,55 +105,18 @@ def probe(
         raise typer.Exit(FOUND)
 
 
-@key_app.command("set", epilog=example("loopbook judge key set"))
-def set_key() -> None:
-    """Type the key of the judge's server; it is not shown, and kept in a file that only you can read."""
-    from loopbook.judges.system_one.address import Refused, checked, origin_of
-    from loopbook.judges.system_one.key import keep_key
-    from loopbook.own import closures
-
-    settings = settings_for(None)
-    try:
-        checked(settings.judge_url, allow_http=settings.judge_allow_http)
-        origin = origin_of(settings.judge_url)
-    except Refused as why:
-        raise typer.BadParameter(f"judge_url is {why}") from None
-    file = keep_key(settings.judge_url, _typed(f"key for {origin}: "), os.environ)
-    closures(os.environ).open(origin)
-    say(f"the key for {origin} is kept in {file}")
-
-
-@key_app.command("status", epilog=example("loopbook judge key status", "loopbook judge key status --json"))
-def key_status(as_json: AsJson = False) -> None:
-    """Say where the judge's key is found, looked for now; exit with 1 where one is needed and missing."""
-    from loopbook.own import own_key, system_one
-
-    settings = settings_for(None)
-    judge = system_one(settings, os.environ)
-    key = own_key(settings, os.environ)
-    said = {
-        "judge": str(judge),
-        "needs_key": judge.dialect.keyed,
-        "key_from": None if key is None else key.source,
-    }
-    if as_json:
-        say_json({"key": said})
-    else:
-        needed = "yes" if judge.dialect.keyed else "no"
-        rows = {**said, "needs_key": needed, "key_from": _or_dash(said["key_from"])}
-        say_rows(("what", "value"), rows.items())
-    if key is None and judge.dialect.keyed:
-        raise typer.Exit(FOUND)
-
-
 # --- asking --------------------------------------------------------------------------------------
 
 
 def _packet(file: str) -> Packet:
     from loopbook.judges.packets import read_packet
 
-    raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return read_packet(raw.decode("utf-8-sig", "replace"))
+    if file != "-":
+        return read_packet(Path(file).read_bytes().decode("utf-8-sig", "replace"))
+    text = stdin_text()
+    if not text.strip():
+        raise InvalidPacket(f"{EMPTY}, and a state and questions were to be there; nothing was asked")
+    return read_packet(text)
 
 
 def _judge(timeout: float | None) -> tuple[SystemOne, float]:
@@ -174,7 +145,7 @@ def _show(judge: SystemOne, packet: Packet, *, as_json: bool) -> None:
 
     ready = judge.preview(packet)
     if isinstance(ready, Failure):
-        _say(ready)
+        _say_failure(ready, as_json=as_json)
         raise typer.Exit(FOUND)
     if as_json:
         say_json({"request": _request(ready)})
@@ -197,28 +168,32 @@ def _request(ready: Ready) -> dict[str, object]:
 # --- printing ------------------------------------------------------------------------------------
 
 
-def _plain(outcome: Answer | Failure) -> dict[str, object]:
+def _plain(answer: Answer) -> dict[str, object]:
     from loopbook.advisors.asking import to_json
-    from loopbook.judges import Failure
 
-    if isinstance(outcome, Failure):
-        took = None if outcome.took is None else outcome.took._asdict()
-        return {"failure": {**outcome._asdict(), "took": took}}
-    rest = {name: one for name, one in outcome._asdict().items() if name not in ("values", "lost")}
-    return {"answer": {"questions": to_json(outcome), **rest}}
+    rest = {name: one for name, one in answer._asdict().items() if name not in ("values", "lost")}
+    return {"answer": {"questions": to_json(answer), **rest}}
 
 
-def _say(outcome: Answer | Failure) -> None:
+def _say_failure(failure: Failure, *, as_json: bool) -> None:
+    """The kind of a failure, its cause, and what to do where that is known."""
+    if as_json:
+        took = None if failure.took is None else failure.took._asdict()
+        say_json({"failure": {**failure._asdict(), "took": took}})
+    else:
+        complain(f"{failure.kind}: {_cause(failure)}")
+
+
+def _cause(failure: Failure) -> str:
+    """What the failure of this kind was caused by. Of a kind with several causes its detail names the one."""
     from loopbook.advisors.asking import FAILURES
-    from loopbook.judges import Failure
 
-    if isinstance(outcome, Failure):
-        more = f" ({outcome.detail})" if outcome.detail else ""
-        complain(
-            f"{outcome.kind}: {FAILURES[outcome.kind]}{more}; nothing was kept; see: loopbook judge --help"
-        )
-        return
-    say_rows(("question", "answer", "sure", "how likely"), _rows(outcome))
+    if failure.kind == "no-key" and failure.detail:
+        return failure.detail
+    if failure.kind == "refused-url" and failure.detail:
+        return f"judge_url is {failure.detail}; nothing was asked; correct judge_url"
+    more = f" ({failure.detail})" if failure.detail else ""
+    return f"{FAILURES[failure.kind]}{more}; nothing was kept; see: loopbook judge --help"
 
 
 def _rows(answer: Answer) -> list[tuple[object, ...]]:
@@ -272,24 +247,3 @@ def _two(number: float | None) -> str:
 
 def _or_dash(value: object) -> object:
     return "-" if value is None else value
-
-
-# --- the key ---------------------------------------------------------------------------------------
-
-
-def _typed(prompt: str) -> str:
-    """What a person types, without showing it; nothing else can give a key."""
-    import getpass
-    import warnings
-
-    if not sys.stdin.isatty():
-        raise typer.BadParameter(
-            "a key is typed on a terminal; a pipe or a file would keep it where others find it"
-            " (for a program, set LOOPBOOK_JUDGE_KEY)"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", getpass.GetPassWarning)
-        try:
-            return getpass.getpass(prompt)
-        except (getpass.GetPassWarning, EOFError):
-            raise typer.BadParameter("this terminal cannot hide what is typed") from None

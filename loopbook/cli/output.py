@@ -144,6 +144,15 @@ def console(out: TextIO) -> Console:
     return Told(file=out, highlight=False)
 
 
+#: What was to be read holds nothing: a pipe was forgotten, or what fills it has failed.
+EMPTY = "standard input is empty"
+
+
+def stdin_text() -> str:
+    """All of standard input; what is no UTF-8 in it is marked."""
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
 def stdin_lines(stream: BinaryIO | None = None) -> Iterator[tuple[int, str]]:
     """The lines of standard input that hold something, each with its 1-based number.
 

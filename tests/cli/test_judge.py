@@ -103,7 +103,8 @@ def test_what_would_be_sent_is_shown_without_a_key_too(asking: Cli, monkeypatch:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "it is not JSON"),
+        ("", "standard input is empty"),
+        ("{", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
         ("[]", "it is not an object"),
         ("{}", "questions is not an object"),
@@ -205,6 +206,24 @@ def test_a_probe_counts_failures_and_ends_with_1(
     assert told["questions"]["done"]["answers"] == 0
 
 
+def test_a_probe_that_cannot_ask_stops_before_the_first_request_with_the_remedy(
+    asking: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOOPBOOK_JUDGE_URL")
+    cause = "no-key: https://api.typesafe.ai needs a key, and there is none; nothing was asked"
+    for command in ("probe", "ask"):
+        line = asking.error(FOUND, "judge", command, "packet.json")
+        assert cause in line
+        assert line.endswith("; give it one with: loopbook judge key set\n")
+        assert "may be read" not in line, "there is one cause"
+    ran = asking("judge", "probe", "packet.json", "--json")
+    assert (ran.code, json.loads(ran.out)["failure"]["kind"]) == (FOUND, "no-key")
+    monkeypatch.setenv("LOOPBOOK_JUDGE_URL", "http://judge.example")
+    line = asking.error(FOUND, "judge", "probe", "packet.json")
+    assert "refused-url: judge_url is plain http to another machine" in line
+    assert "not a URL" not in line
+
+
 # --- the key -----------------------------------------------------------------------------------
 
 
@@ -241,9 +260,23 @@ def test_a_key_file_that_others_may_read_is_refused(asking: Cli, monkeypatch: py
     file.chmod(0o644)
     line = asking.error(STORE, "judge", "key", "status")
     assert f"close it with: chmod 600 {file}" in line
-    assert "no-key" in asking("judge", "ask", "packet.json").err
+    line = asking("judge", "ask", "packet.json").err.splitlines()[-1]
+    assert line.startswith(f"loopbook: no-key: {file} may be read by others than its owner; ")
+    assert "there is none" not in line
     file.chmod(0o600)
     assert status(asking, there=True)["key_from"] == str(file)
+
+
+def test_the_status_of_the_key_says_where_the_address_is_refused(
+    asking: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOPBOOK_JUDGE_URL", "http://judge.example")
+    monkeypatch.setenv("LOOPBOOK_JUDGE_KEY", KEY)
+    assert status(asking, there=False)["refused"].startswith("plain http to another machine")
+    told = json.loads(asking("judge", "key", "status", "--json").out)["key"]
+    assert told["refused"].startswith("plain http to another machine")
+    monkeypatch.setenv("LOOPBOOK_JUDGE_URL", "https://judge.example")
+    assert "refused" not in status(asking, there=True)
 
 
 def test_a_key_is_not_taken_from_a_pipe(asking: Cli) -> None:
