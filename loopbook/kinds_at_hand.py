@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 
 from loopbook.errors import InvalidKind
 from loopbook.kinds import Kind, parse
@@ -28,12 +29,19 @@ def load_kinds(folder: Path | None = None) -> dict[str, Kind]:
         try:
             texts += [(str(path), path.read_bytes()) for path in sorted(folder.glob("*.toml"))]
         except OSError as wrong:
-            raise InvalidKind(f"{folder}: cannot be read ({wrong.strerror}); check the folder") from None
+            raise InvalidKind(
+                f"{folder}: cannot be read ({wrong.strerror}); nothing was written; check the folder"
+            ) from None
     kinds: dict[str, Kind] = {}
     for where, raw in texts:
         try:
             kind = parse(raw.decode("utf-8-sig"), where)
         except UnicodeDecodeError:
-            raise InvalidKind(f"{where}: not UTF-8; save the file as UTF-8") from None
+            raise InvalidKind(f"{where}: not UTF-8; nothing was written; save the file as UTF-8") from None
+        except InvalidKind as first:
+            raise InvalidKind(
+                f"{first}; nothing was written;"
+                f" for all that is wrong with it: loopbook kinds check {quote(where)}"
+            ) from None
         kinds[kind.name] = kind
     return kinds

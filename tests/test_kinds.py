@@ -163,7 +163,7 @@ continue = true
 needs = [
   { evidence = "change", missing = "" },
   { evidence = "check", where = { outcome = ["failed", "broken"], scop = "tests" }, after = "todo" },
-  { evidence = "chek", where = { outcome = "failed" }, missing = "x" },
+  { evidence = "chek", where = { outcome = "failed", scop = "tests", ok = 1 }, missing = "x" },
   { is = "verified", after = "source" },
   { is = "done" },
 ]
@@ -186,6 +186,9 @@ name = "end"
         ("phase[0].needs[1].where.scop", "check has no such field to match"),
         ("phase[0].needs[1].missing", "missing"),
         ("phase[0].needs[2].evidence", "'chek' is no evidence"),
+        ("phase[0].needs[2].where.outcome", "outcome is never 'failed'"),
+        ("phase[0].needs[2].where.scop", "no evidence has such a field to match"),
+        ("phase[0].needs[2].where.ok", "1 will not do"),
         ("phase[0].needs[3].after", "verified is counted from the last change"),
         ("phase[0].needs[3].missing", "missing"),
         ("phase[0].needs[4].is", "no need is called 'done'"),
@@ -292,6 +295,20 @@ def test_the_example_of_the_page_is_loaded_as_the_page_says(
 def test_a_folder_of_kinds_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidKind, match=r"kinds_dir .*nodir is not there"):
         load_kinds(tmp_path / "nodir")
+
+
+def test_a_broken_kind_at_hand_says_that_nothing_was_written_and_where_all_its_mistakes_are_told(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "own kind.toml"
+    for content in (b'named = "x"', b"\xff"):
+        file.write_bytes(content)
+        with pytest.raises(InvalidKind) as raised:
+            load_kinds(tmp_path)
+        assert "nothing was written; " in str(raised.value)
+    file.write_text('named = "x"')
+    with pytest.raises(InvalidKind, match=f"loopbook kinds check '{file}'$"):
+        load_kinds(tmp_path)
 
 
 def test_the_generated_page_is_fresh() -> None:

@@ -47,8 +47,8 @@ def parse(text: str, where: str = "kind") -> Kind:
 def mistakes(text: str, where: str = "kind") -> tuple[str, ...]:
     """All that is wrong with the TOML of a kind, a line each as ``parse`` would say it; none of a kind.
 
-    A text that is no TOML has one mistake. What depends on a mistake (fields of a type that is none, an end
-    that cannot be read) is not guessed at.
+    A text that is no TOML has one mistake. What depends on a mistake (an end that cannot be read) is not
+    guessed at; of a need for evidence that is none, the fields are held against those that any evidence has.
 
     >>> for line in mistakes('named = "x"', "x.toml"):
     ...     print(line.partition(";")[0])

@@ -118,8 +118,9 @@ class Reader:
     def fields(self, evidence: str, given: object, key: str) -> tuple[tuple[str, tuple[Scalar, ...]], ...]:
         if not _is_table(given):
             raise self.wrong(key, "not a table", 'write it as { field = "value" }')
-        asked = given.items() if evidence else ()  # of what is no evidence no field is known
-        return tuple((name, self.part((), self.field, evidence, name, one, key)) for name, one in asked)
+        return tuple(
+            (name, self.part((), self.field, evidence, name, one, key)) for name, one in given.items()
+        )
 
     def named(self, item: Mapping[str, object], key: str) -> Need:
         self.keys(item, key, ("is", "after", "missing"))
@@ -146,11 +147,10 @@ class Reader:
 
     def field(self, evidence: str, name: str, value: object, key: str) -> tuple[Scalar, ...]:
         key = f"{key}.{_shown(name)}"
-        fields = _matchable(evidence)
+        fields = _matchable(evidence) if evidence else _matchable_anywhere()
         if name not in fields:
-            raise self.wrong(
-                key, f"{evidence} has no such field to match", f"use {alternatives(tuple(fields))}"
-            )
+            what = f"{evidence} has no such field" if evidence else "no evidence has such a field"
+            raise self.wrong(key, f"{what} to match", f"use {alternatives(tuple(fields))}")
         values = tuple(value) if _is_list(value) else (value,)
         if not values:
             raise self.wrong(key, "no value would match", "give at least one, or leave the field out")
@@ -246,6 +246,20 @@ def _matchable(evidence: str) -> Mapping[str, type | tuple[Scalar, ...]]:
         elif hint in (str, int, bool):
             found[name] = hint
     del found["type"]
+    return found
+
+
+@lru_cache(maxsize=1)
+def _matchable_anywhere() -> Mapping[str, type | tuple[Scalar, ...]]:
+    """The same for evidence of a type that is none: whatever any evidence has, for one of these was meant."""
+    found: dict[str, type | tuple[Scalar, ...]] = {}
+    for evidence in sorted(EVIDENCE):
+        for name, allowed in _matchable(evidence).items():
+            known = found.get(name, ())
+            if isinstance(known, tuple) and isinstance(allowed, tuple):
+                found[name] = tuple(dict.fromkeys((*known, *allowed)))
+            else:
+                found[name] = allowed
     return found
 
 
