@@ -7,7 +7,7 @@ from loopbook.errors import ForeignStore, StoreUnavailable
 
 def closed(store: str) -> StoreUnavailable:
     """The refusal of whatever is asked of a store that was closed."""
-    return StoreUnavailable(f"{store} is closed; nothing was written; open the store again")
+    return StoreUnavailable(f"{store} is closed; nothing was read or written; open the store again")
 
 
 def swallowed(store: str) -> ForeignStore:

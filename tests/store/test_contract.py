@@ -326,7 +326,7 @@ def test_a_store_that_is_closed_is_neither_read_nor_written(records: Records) ->
         rows.facts,
     ]
     for use in uses:
-        with pytest.raises(StoreUnavailable, match="is closed; nothing was written; open"):
+        with pytest.raises(StoreUnavailable, match="is closed; nothing was read or written; open"):
             use()
 
 
