@@ -12,6 +12,11 @@ class LoopbookError(Exception):
     """The root: catch it to catch whatever loopbook has to say to its caller."""
 
 
+class InvalidArgument(LoopbookError, TypeError):
+    """Raised for an argument that a call does not know, or of a type that it does not take; nothing was
+    written."""
+
+
 # --- what an event must be -----------------------------------------------------------
 
 
@@ -203,10 +208,6 @@ class InvalidTimeout(LoopbookError, ValueError):
     """Raised for a time to ask within that is no number of seconds, or too many."""
 
 
-class NotPutOffTogether(LoopbookError, ValueError):
-    """Raised for what several settles or closes put off, which cannot be delivered in one."""
-
-
 class UnknownDialect(LoopbookError, LookupError):
     """Raised for a judge's dialect that is not in the table."""
 
@@ -217,6 +218,10 @@ class InvalidKey(LoopbookError, ValueError):
 
 class KeyFileRefused(LoopbookError, PermissionError):
     """Raised for a key file that others may read, or that cannot be read as one; no key was taken."""
+
+
+class InvalidScript(LoopbookError, ValueError):
+    """Raised for what a scripted judge cannot say: no line, or a failure, question or value that is none."""
 
 
 class InvalidPacket(LoopbookError, ValueError):

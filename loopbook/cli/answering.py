@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopbook.cli.target import settings_for
+from loopbook.cli.target import chosen, opened, settings_for
 from loopbook.errors import InvalidEvent
 from loopbook.limits import MAX_SEC
 
 if TYPE_CHECKING:
     from loopbook.judges import Judge
     from loopbook.judges.scripted import Line
+    from loopbook.loop import Loop
 
 JudgeOption = Annotated[
     str,
@@ -52,22 +55,44 @@ def judge_of(words: str, store: str | None) -> Judge | None:
     raise typer.BadParameter(f"--judge {words[:40]!r}: it is env, none, or script: with a file")
 
 
+@contextmanager
+def settling(store: str | None, session: str, loop: str | None) -> Iterator[Loop]:
+    """The loop that is meant, its runs to be settled as the user's settings have it."""
+    from loopbook.own import options
+
+    with opened(store, session) as books:
+        books.options = options(settings_for(store))
+        yield chosen(books, loop)
+
+
 def _script(path: Path) -> list[Line]:
-    """The lines of a scripted judge; ``{"fails": "timeout"}`` is one that fails."""
-    from loopbook.judges import Failure
+    """The lines of a scripted judge. Raises ``typer.BadParameter``, which names the line."""
+    from loopbook.errors import InvalidScript
 
     lines: list[Line] = []
     for number, text in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
         if text.strip():
             try:
-                answers = json_object(text, "answers are a JSON object")
+                lines.append(_line(json_object(text, "answers are a JSON object")))
             except InvalidEvent as wrong:
                 raise typer.BadParameter(f"{path}:{number}: {wrong.what}") from None
-            fails = answers.get("fails")
-            lines.append(Failure(fails) if isinstance(fails, str) else answers)
+            except InvalidScript as wrong:
+                raise typer.BadParameter(f"{path}:{number}: {wrong}") from None
     if not lines:
         raise typer.BadParameter(f"{path} holds no answers")
     return lines
+
+
+def _line(told: dict[str, object]) -> Line:
+    """One line, as what may stand in it; ``{"fails": "timeout"}`` is a judge that fails."""
+    from loopbook.advisors.second_thought.questions import QUESTIONS
+    from loopbook.judges.scripted import checked, failing
+
+    if "fails" not in told:
+        return checked(told, QUESTIONS, ("fails",))
+    if len(told) > 1:
+        raise InvalidEvent("fails stands alone: a judge that fails answers nothing")
+    return failing(told["fails"])
 
 
 def json_object(text: str, what: str) -> dict[str, object]:

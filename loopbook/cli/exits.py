@@ -20,14 +20,16 @@ class ExitCode(NamedTuple):
     meaning: str
 
 
-OK, FOUND, USAGE, STORE, BUG, SPOKEN, CONTINUE, INTERRUPTED, PIPE = 0, 1, 2, 3, 4, 10, 11, 130, 141
+OK, FOUND, USAGE, STORE, BUG, INTERRUPTED, PIPE = 0, 1, 2, 3, 4, 130, 141
+#: What ``settle --exit-code`` tells.
+SPOKEN, CONTINUE, CLOSED = 10, 11, 12
 
 EXIT_CODES: tuple[ExitCode, ...] = (
     ExitCode(OK, "done, nothing to object"),
     ExitCode(
         FOUND,
         "done, and the answer is no: a scenario fails, --fail-on is hit, a kind is invalid, a loop stays"
-        " open, a replay differs",
+        " open or is (status --exit-code), a replay differs",
     ),
     ExitCode(
         USAGE, "the caller's mistake: option, id, event, settings or scenario file; nothing was written"
@@ -36,6 +38,9 @@ EXIT_CODES: tuple[ExitCode, ...] = (
     ExitCode(BUG, "a fault of loopbook itself"),
     ExitCode(SPOKEN, "settle --exit-code: something was said, and the run ends all the same"),
     ExitCode(CONTINUE, "settle --exit-code: something was said, and the run should go on with it"),
+    ExitCode(
+        CLOSED, "settle --exit-code: the loop was open and is closed now; there is nothing to go on with"
+    ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C"),
     ExitCode(PIPE, "nobody reads the output any more"),
 )

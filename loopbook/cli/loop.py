@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopbook.cli.options import AsJson, LoopId, NewFile, Session, Store, example, not_blank
+from loopbook.cli.exits import FOUND
+from loopbook.cli.options import AsJson, LoopId, NewFile, Reader, Session, Store, example, not_blank
 from loopbook.cli.output import lines_of, reader_gone, say, say_json, say_rows
+from loopbook.cli.sayings import closed, reopening
 from loopbook.cli.target import chosen, opened, settings_for
 
 if TYPE_CHECKING:
@@ -82,7 +84,10 @@ def adopt(
 ) -> None:
     """Let a session go on with a loop that another one began: it becomes that session's current book."""
     with opened(store, session) as books:
-        say(f"{session} goes on with {books.adopt(loop).id}")
+        found = books.adopt(loop)
+        outcome = found.state.life.outcome
+        how = "" if outcome is None else f"; {closed(found.id, outcome)}; {reopening(found.id)}"
+        say(f"{session} goes on with {found.id}{how}")
 
 
 @app.command(epilog=example("loopbook loop reopen --loop fix-0"))
@@ -112,15 +117,32 @@ def list_loops(store: Store = None, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog=example("loopbook loop show --loop fix-1", "loopbook loop show --loop fix-1 --json"))
-@app.command("status", epilog=example("loopbook loop status", "loopbook loop status --loop fix-1 --json"))
-def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> None:
+@app.command(
+    "status",
+    epilog=example(
+        "loopbook loop status",
+        "loopbook loop status --loop fix-1 --json",
+        "loopbook loop status --loop fix-0 --exit-code",
+    ),
+)
+def show(
+    *,
+    exit_code: Annotated[
+        bool,
+        typer.Option("--exit-code", help=f"Exit with {FOUND} while the loop is open, 0 once it is closed."),
+    ] = False,
+    loop: LoopId = None,
+    store: Store = None,
+    session: Reader = "cli",
+    as_json: AsJson = False,
+) -> None:
     """Show where a loop stands: its phase, what is missing, what is open, what was said and not handed on.
 
     Of a closed loop it says how it was closed, of a fork what it goes on from.
     """
     from loopbook.cli.status import lines, origin, status
 
-    with opened(store) as books:
+    with opened(store, session) as books:
         found = chosen(books, loop)
         most = settings_for(store).max_continuations
         stands = status(found.id, found.state, found.undelivered(), most, origin(found))
@@ -130,6 +152,8 @@ def show(loop: LoopId = None, store: Store = None, as_json: AsJson = False) -> N
     else:
         for line in lines(stands):
             say(line)
+    if exit_code and stands["outcome"] is None:
+        raise typer.Exit(FOUND)
 
 
 @app.command(
@@ -155,6 +179,7 @@ def log(
         ),
     ] = None,
     store: Store = None,
+    session: Reader = "cli",
     as_json: AsJson = False,
 ) -> None:
     """Print a loop's entries, oldest first: seq, time, session, type, what it says.
@@ -162,7 +187,7 @@ def log(
     On a terminal in columns under a heading, elsewhere between tabs. Followed as JSON, each entry is an
     object on a line of its own.
     """
-    with opened(store) as books:
+    with opened(store, session) as books:
         found = chosen(books, loop)
         if follow or idle is not None:
             entries = _followed(found, after, idle)
@@ -217,12 +242,13 @@ def export(
     loop: LoopId = None,
     output: NewFile = None,
     store: Store = None,
+    session: Reader = "cli",
 ) -> None:
     """Write a book as JSON Lines, every entry byte for byte as it is stored, as store export does."""
     from loopbook.cli.upkeep import write_export
     from loopbook.upkeep.transfer import books_of
 
-    with opened(store) as books:
+    with opened(store, session) as books:
         write_export(books_of(books.book, [chosen(books, loop).stream]), output)
 
 

@@ -24,7 +24,21 @@ Store = Annotated[
 LoopId = Annotated[
     str | None,
     typer.Option(
-        "--loop", metavar="ID", envvar="LOOPBOOK_LOOP", help="Which loop; else the only one that is open."
+        "--loop",
+        metavar="ID",
+        envvar="LOOPBOOK_LOOP",
+        help="Which loop; else the one that a named session goes on with, else the only one that is open.",
+    ),
+]
+#: The session of whoever names none.
+NOBODY = "cli"
+Reader = Annotated[
+    str,
+    typer.Option(
+        "--session",
+        metavar="ID",
+        envvar="LOOPBOOK_SESSION",
+        help="Whose loop is meant, where none is named.",
     ),
 ]
 Session = Annotated[

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 import loopbook
+from loopbook.cli.drafts import drafts_of
 from loopbook.cli.options import LoopId, Resolves, Session, Store, example, not_blank
-from loopbook.cli.output import stdin_lines
+from loopbook.cli.output import EMPTY, complain, stdin_lines
 from loopbook.cli.target import Target, write
 from loopbook.cli.writing import Event, writes
 from loopbook.errors import InvalidEvent
-
-if TYPE_CHECKING:
-    from loopbook.entry import Draft
 
 app = typer.Typer(
     help="Record what was done: evidence that moves a phase, and notes that move none.",
@@ -25,14 +21,6 @@ app = typer.Typer(
         """loopbook loop record --json '{"type": "source", "locator": "rfc9110"}'""",
     ),
 )
-#: Types that only loopbook itself writes.
-OWN = frozenset(
-    {
-        "loop_opened", "session_adopted", "close_declared", "loop_closed", "loop_reopened", "child_lost",
-        "judged", "noticed", "passed_over", "forked", "switched", "book_chosen", "catalogued", "reserved",
-        "scrubbed", "delivered",
-    }
-)  # fmt: skip
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="What it says.", callback=not_blank)]
 
 
@@ -61,8 +49,11 @@ def record(
         return
     if events is None:
         context.fail("Missing the type of event, or --json")
-    lines = stdin_lines() if events == "-" else [(0, events)]
-    write(Target(store, loop, session), *_drafts(lines))
+    drafts = drafts_of(stdin_lines() if events == "-" else [(0, events)])
+    if not drafts:
+        complain(f"{EMPTY}: there was nothing to record; the book is unchanged")
+        return
+    write(Target(store, loop, session), *drafts)
 
 
 def _refuse_early(context: typer.Context) -> None:
@@ -71,60 +62,6 @@ def _refuse_early(context: typer.Context) -> None:
         source = context.get_parameter_source(param.name or "")
         if source is not None and source.name == "COMMANDLINE":
             context.fail(f"{param.opts[0]} stands before {context.invoked_subcommand!r}: give it after")
-
-
-def _drafts(lines: Iterable[tuple[int, str]]) -> list[Draft]:
-    drafts = []
-    for number, line in lines:
-        try:
-            drafts.append(_draft(line))
-        except InvalidEvent as wrong:
-            raise InvalidEvent(f"line {number}: {wrong.what}" if number else wrong.what) from None
-    return drafts
-
-
-def _draft(text: str) -> Draft:
-    from loopbook.entry import Draft
-    from loopbook.events import build_event
-
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as wrong:
-        raise InvalidEvent(f"not JSON ({wrong})") from None
-    if not isinstance(fields, dict):
-        raise InvalidEvent("an event is a JSON object with a type")
-    _check_type(fields.get("type"))
-    envelope = {name: fields.pop(name, None) for name in ("host_ref", "unit")}
-    for name, value in envelope.items():
-        if not isinstance(value, str | None):
-            raise InvalidEvent(f"{name} must be a text")
-    unit = envelope["unit"]
-    if unit is not None and _owns_unit(fields.get("type")):
-        fields["unit"] = unit
-    return Draft(build_event(fields), unit=unit, host_ref=envelope["host_ref"])
-
-
-def _check_type(word: object) -> None:
-    import difflib
-
-    from loopbook.events import BY_TYPE
-
-    if not isinstance(word, str):
-        raise InvalidEvent("an event is a JSON object with a type")
-    if word in OWN:
-        raise InvalidEvent(f"{word} is written by loopbook alone")
-    if word not in BY_TYPE:
-        names = sorted(set(BY_TYPE) - OWN)
-        close = difflib.get_close_matches(word[:100], names, n=1)
-        known = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
-        raise InvalidEvent(f"there is no event of type {word[:100]!r}: {known}")
-
-
-def _owns_unit(word: object) -> bool:
-    from loopbook.events import BY_TYPE
-
-    cls = BY_TYPE.get(word) if isinstance(word, str) else None
-    return cls is not None and "unit" in cls.model_fields
 
 
 @writes(app, "change", "loopbook loop record change --summary 'retry added' --path client.py", evidence=True)

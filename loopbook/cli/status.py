@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from loopbook.audit.shown import counted
+from loopbook.cli.sayings import headed
 from loopbook.events import Tier
 from loopbook.limits import MAX_CONTINUATIONS
 from loopbook.projections import BookState, children, findings, phases, todos
@@ -237,7 +238,7 @@ def lines(stands: Status) -> Iterator[str]:
     if stands["close_declared"]:
         yield "close: declared, to be judged when the next run settles"
     for notice in stands["undelivered"]:
-        yield f"said at {notice['seq']}, not acknowledged: {' '.join(notice['text'].split())}"
+        yield from headed(f"said at {notice['seq']}, not acknowledged: ", notice["text"])
     budget = stands["budget"]
     if budget["continued"]:
         most = "" if budget["most"] is None else f" of at most {budget['most']}"

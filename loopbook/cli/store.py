@@ -48,7 +48,7 @@ def check(store: Store = None, as_json: AsJson = False) -> None:
     from loopbook.store import parse_url
 
     url = parse_url(settings_for(store).store)
-    must_be_there(url)
+    must_be_there(url, store)
     facts, seconds = _open(url)
     said = {
         "url": str(url),
@@ -78,7 +78,7 @@ def upgrade(store: Store = None) -> None:
     from loopbook.store import open_records, parse_url
 
     url = parse_url(settings_for(store).store)
-    must_be_there(url)
+    must_be_there(url, store)
     with closing(open_records(url)) as records:
         before = records.rows.facts().schema
         records.rows.upgrade()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from loopbook.cli.options import NOBODY
 from loopbook.cli.output import complain, say
-from loopbook.errors import NoSuchLoop, StoreUnavailable
+from loopbook.errors import LoopbookError, NoSuchLoop, StoreUnavailable
 
 if TYPE_CHECKING:
     from loopbook.books import Books
@@ -24,7 +28,7 @@ class Target(NamedTuple):
 
     store: str | None
     loop: str | None
-    session: str = "cli"
+    session: str = NOBODY
 
 
 def settings_for(store: str | None, **arguments: object) -> Settings:
@@ -35,7 +39,7 @@ def settings_for(store: str | None, **arguments: object) -> Settings:
 
 
 @contextmanager
-def opened(store: str | None, session: str = "cli", *, make: bool = False) -> Iterator[Books]:
+def opened(store: str | None, session: str = NOBODY, *, make: bool = False) -> Iterator[Books]:
     """The books of the store that arguments, environment and settings name.
 
     A store that is not there is made only where ``make`` says so: else a slip in its name would
@@ -46,27 +50,61 @@ def opened(store: str | None, session: str = "cli", *, make: bool = False) -> It
 
     settings = settings_for(store)
     if not make:
-        must_be_there(parse_url(settings.store))
+        must_be_there(parse_url(settings.store), store)
     with Books.open(settings.store, session=session, kinds_dir=settings.kinds_dir) as books:
-        yield books
+        try:
+            yield books
+        except LoopbookError as wrong:
+            wrong.args = (in_store(str(wrong), store),)
+            raise
 
 
-def must_be_there(url: StoreURL) -> None:
-    """Raise ``StoreUnavailable`` where there is no store."""
+def must_be_there(url: StoreURL, store: str | None = None) -> None:
+    """Raise ``StoreUnavailable`` where there is no store; ``store`` is how the command line named it."""
+    from loopbook.settings import data_folder
     from loopbook.store import schema_of
 
     if url.path.exists() if url.path is not None else schema_of(url):
         return
-    raise StoreUnavailable(
-        f"there is no store {url.path or url}; nothing was done;"
-        " check its name, or make it with: loopbook store init"
-    )
+    what, remedy = f"there is no store {url.path or url}", "make it with: loopbook store init"
+    folder = None if url.path is None else url.path.parent
+    if folder is not None and not folder.exists() and folder != data_folder(os.environ):  # which init makes
+        what = f"there is no folder {folder}, so {what}"
+        remedy = "make the folder and then the store with: loopbook store init"
+    raise StoreUnavailable(in_store(f"{what}; nothing was done; check its name, or {remedy}", store))
+
+
+#: A command that a message tells to call, up to where its options begin.
+_COMMAND = re.compile(r"loopbook (?:loop|store) (?!record|todo|unit|child)[a-z]+")
+
+
+def in_store(words: str, store: str | None) -> str:
+    """A message whose commands speak of the store that the command line named.
+
+    >>> in_store("nothing was done; see: loopbook loop list", "my own.db")
+    "nothing was done; see: loopbook loop list --store 'my own.db'"
+    """
+    from loopbook.store.urls import without_password
+
+    if store is None:
+        return words
+    where = shlex.quote(without_password(store))
+    return _COMMAND.sub(lambda command: f"{command[0]} --store {where}", words)
 
 
 def chosen(books: Books, loop: str | None) -> Loop:
-    """The loop that was named, or the only one that is open."""
+    """The loop that was named; else the one that a session which was named goes on with, while that is
+    open; else the only one that is open.
+
+    Whoever names no session shares the usual one with every other shell, so what that one last opened says
+    nothing of what is meant.
+    """
     if loop:
         return books.loop(loop)
+    if books.session != NOBODY:
+        own = books.current()
+        if own is not None and own.state.life.outcome is None:
+            return own
     open_loops = [row.id for row in books.list() if row.outcome is None]
     if len(open_loops) == 1:
         return books.loop(open_loops[0])

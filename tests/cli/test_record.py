@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopbook.cli.exits import USAGE
-from loopbook.cli.record import OWN
+from loopbook.cli.drafts import OWN
 from loopbook.events import (
     BY_TYPE,
     EVIDENCE,

@@ -161,7 +161,8 @@ def test_a_whole_run_is_read_from_standard_input(changed: Cli) -> None:
 @pytest.mark.parametrize(
     ("stdin", "words"),
     [
-        (b"", "not JSON"),
+        (b"", "standard input is empty"),
+        (b" \n", "standard input is empty"),
         (b"[]", "a run is a JSON object"),
         (b"null", "a run is a JSON object"),
         (b"{}", "run is missing"),
@@ -284,7 +285,8 @@ def test_a_close_that_a_failed_judge_has_left_pending_says_so(changed: Cli) -> N
     answer(changed, {"fails": "timeout"})
     ran = changed("loop", "close", *SCRIPT)
     assert ran.code == FOUND
-    assert ran.out.splitlines()[-1].startswith("not judged: the judge gave no answer to go by (")
+    assert ran.out.splitlines()[-2].startswith("not judged: the judge gave no answer to go by (")
+    assert ran.out.splitlines()[-1] == "the close stays declared: the next settled run has it judged"
     assert "close: declared, to be judged when the next run settles" in changed.ok("loop", "status")
 
 
