@@ -38,6 +38,7 @@ from loopbook.projections.state import (
     LastEvidence,
     Life,
     Notes,
+    Stance,
     Subject,
     Work,
 )
@@ -117,11 +118,12 @@ def _session_adopted(now: Folding, entry: Entry, _event: e.SessionAdopted) -> No
 
 
 def _close_declared(now: Folding, entry: Entry, event: e.CloseDeclared) -> None:
-    now.life = now.life._replace(claim=event.claim[:PROMPT_CHARS], declared=entry.originator_version)
+    seq = entry.originator_version
+    now.life = now.life._replace(claim=event.claim[:PROMPT_CHARS], declared=seq, stances={})
 
 
 def _loop_closed(now: Folding, _entry: Entry, event: e.LoopClosed) -> None:
-    now.life = now.life._replace(outcome=event.outcome, claim=None, declared=0)
+    now.life = _decided(now.life)._replace(outcome=event.outcome)
 
 
 def _loop_reopened(now: Folding, _entry: Entry, _event: e.LoopReopened) -> None:
@@ -273,10 +275,21 @@ def _run_settled(now: Folding, entry: Entry, event: e.RunSettled) -> None:
 
 def _judged(now: Folding, entry: Entry, event: e.Judged) -> None:
     if event.sort == "close":
-        now.life = now.life._replace(claim=None, declared=0)
+        now.life = _close_judged(now.life, event)
     _about(now, entry.unit, lambda about: notices.judged(about, event, entry.originator_version))
     now.runs = runs.gated(now.runs, event.run, event.advisor)
     now.spent = spending.spent(now.spent, event)
+
+
+def _close_judged(life: Life, event: e.Judged) -> Life:
+    """The loop once an advisor was heard about its close: the last one decides it."""
+    if event.pending is None or not life.declared:
+        return _decided(life)
+    return life._replace(stances={**life.stances, event.advisor: Stance(event.packet, event.pending)})
+
+
+def _decided(life: Life) -> Life:
+    return life._replace(claim=None, declared=0, stances={})
 
 
 def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:

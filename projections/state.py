@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from loopbook.events import Origin, Scope, Tier
+from loopbook.events import Opinion, Origin, Scope, Tier
 from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 7
+FOLD_VERSION = 8
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -251,10 +251,18 @@ class Runs(NamedTuple):
     undelivered: tuple[int, ...] = ()
 
 
+class Stance(NamedTuple):
+    """What an advisor makes of the close that is pending; it stands while it would ask that ``packet``."""
+
+    packet: str
+    opinion: Opinion
+
+
 class Life(NamedTuple):
     """The loop itself. ``definition`` is its kind as JSON text ("" where it has none that holds);
-    ``session`` the one that opened or last adopted it; ``claim`` a declared close not yet judged,
-    at seq ``declared``; ``outcome`` is there while it is closed."""
+    ``session`` the one that opened or last adopted it; ``claim`` a declared close not yet decided,
+    at seq ``declared``, and ``stances`` who has been heard about it, by advisor; ``outcome`` is there
+    while it is closed."""
 
     opened: int = 0
     kind: str = ""
@@ -265,6 +273,7 @@ class Life(NamedTuple):
     session: str = ""
     claim: str | None = None
     declared: int = 0
+    stances: Mapping[str, Stance] = {}
     outcome: Literal["met", "over_concerns", "unjudged"] | None = None
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopbook import events as e
-from loopbook.advisors.asking import Answer, Failure, answer_from
+from loopbook.advisors.asking import Answer, Failure, Packet, answer_from
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.second_thought.questions import QUESTIONS
 from loopbook.advisors.shape import (
@@ -19,14 +19,14 @@ from loopbook.advisors.shape import (
     AskPacket,
     Decision,
     Gate,
+    Say,
     Scene,
     Silence,
 )
 from loopbook.entry import Draft
-from loopbook.errors import NotPutOffTogether
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
-from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Traced, Written, deliver, settle
+from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Traced, Written, close, deliver, settle
 from tests.flows import CONTENT, NOON, Table, reasons
 from tests.plain import Closer, Plain
 
@@ -612,25 +612,64 @@ def test_a_close_waits_for_whom_it_was_put_off(first: bool, ok: float, closed: b
     assert (table.state.life.outcome == "met") == closed
 
 
+class Facts(Closer):
+    """Objects to a close while no source was read; it needs nobody to ask."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
+        if state.work.last["source"]:
+            return Decision(Silence("read", closes=True))
+        return Decision(Say("read it", "unread", state.life.declared, concerns=("unread",), sort="close"))
+
+
+class Content(Closer):
+    """Agrees to every close in words of its own."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        came = super().decide(state, packet, answer)
+        return came if isinstance(answer, Failure) else Decision(Silence("fine", closes=True))
+
+
+SLOW = (Closer("one", gate="later"), Closer("other", gate="later"))
+
+
 @pytest.mark.parametrize(("others", "closed"), [((0.9, 0.9), True), ((0.9, 0.1), False), ((0.1, 0.9), False)])
 def test_a_close_that_was_put_off_for_several_is_one_when_all_of_them_agree(
     others: tuple[float, float], closed: bool
 ) -> None:
     table = finished()
-    slow = (Closer("one", gate="later"), Closer("other", gate="later"))
-    later = table.close(FINE, advisors=slow).later
-    table.answers = [{"ok": ok} for ok in others]
-    table.drive(deliver(table.state, *later), {})
+    answer = table.close(FINE, advisors=SLOW)
+    assert answer.pending
+    for later, ok in zip(answer.later, others, strict=True):
+        table.drive(deliver(table.state, later), {"ok": ok})
     assert (table.state.life.outcome == "met") == closed
-    alone = [one.basis.get("alone", True) for one in table.of(e.Judged) if isinstance(one, e.Judged)]
-    assert alone == [False, others[0] > 0.5], "with the consent of the last one, and in one append with it"
+    assert not table.state.life.declared, "all have been heard: it is decided"
+    first = "agrees" if others[0] > 0.5 else "objects"
+    assert [one.pending for one in table.of(e.Judged) if isinstance(one, e.Judged)] == [first, None]
 
 
-def test_of_several_that_were_put_off_none_closes_a_loop_by_itself() -> None:
+def test_what_was_put_off_may_be_delivered_by_anybody_in_any_order_and_once() -> None:
     table = finished()
-    for one in table.close(FINE, advisors=(Closer("one", gate="later"), Closer("other", gate="later"))).later:
-        table.drive(deliver(table.state, one), {"ok": 0.9})
+    one, other = table.close(FINE, advisors=SLOW).later
+    for later in (other, other, one):
+        assert table.state.life.outcome is None
+        table.drive(deliver(table.state, later), {"ok": 0.9})
+    assert len(table.asked) == 2, "who has been heard is not asked the same again"
+    assert table.state.life.outcome == "met"
+
+
+def test_what_an_older_close_put_off_decides_no_newer_one() -> None:
+    table = finished()
+    order = (SecondThought(), Closer(gate="later"))
+    (older,) = table.close(FINE, advisors=order).later
+    table.change(summary="two")
+    table.check()
+    answer = table.close({**CONTENT, "done": 0.1}, advisors=order)
+    assert answer.concerns == ("not-done",)
+    table.drive(deliver(table.state, older), {"ok": 0.9})
     assert table.state.life.outcome is None
+    (newer,) = answer.later
+    table.drive(deliver(table.state, newer), {"ok": 0.9})
+    assert table.state.life.outcome is None, "somebody objects"
 
 
 def test_what_was_agreed_at_once_counts_when_whom_it_was_put_off_for_has_nothing_to_say() -> None:
@@ -643,17 +682,109 @@ def test_what_was_agreed_at_once_counts_when_whom_it_was_put_off_for_has_nothing
     assert table.state.life.outcome == "met"
 
 
-def test_what_is_delivered_together_was_put_off_together() -> None:
-    table = Table()
-    (one,) = table.settle("r1", advisors=(Plain("slow", "later"),)).later
-    (other,) = table.settle("r2", advisors=(Plain("slow", "later"),)).later
-    before = table.state.version
-    with pytest.raises(
-        NotPutOffTogether, match=r"^these were put off by several .* deliver each one's by itself$"
-    ):
-        table.drive(deliver(table.state, one, other), {})
-    assert table.state.version == before
-    assert table.drive(deliver(table.state), {}) == Settlement()
+@ORDERS
+def test_who_agreed_to_other_work_is_asked_again(first: bool) -> None:
+    """While the other one is asked, the work moves on: what second thought agreed to is not that work."""
+    table = finished()
+    order = _both(Closer(), first=first)
+
+    def moves() -> None:
+        table.add(e.Change(summary="two", diff_summary="+1"))
+        table.check()
+
+    table.thinking = [lambda: None, moves]
+    assert table.close(FINE, advisors=order).closed
+    asked = [packet for packet in table.asked if packet.unit is None and "close_claim" in packet.state]
+    assert len(asked) == 2
+    assert asked[0].digest != asked[1].digest
+
+
+@ORDERS
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_close_about_which_one_could_not_be_heard_stays_pending_until_the_next_run(
+    first: bool, lost: int
+) -> None:
+    table = finished()
+    order = _both(Closer(), first=first)
+    table.answers = [FINE, Failure("timeout")] if lost else [Failure("timeout")]
+    answer = table.close(FINE, advisors=order)
+    assert (answer.closed, answer.pending) == (False, True)
+    before = len(table.asked)
+    table.settle("r1", FINE, advisors=order)
+    assert table.state.life.outcome == "met"
+    assert len(table.asked) == before + 1, "who was heard is not asked the same again"
+
+
+@ORDERS
+@pytest.mark.parametrize("at", range(4))
+def test_a_close_that_died_anywhere_is_judged_on_by_the_next_run(first: bool, at: int) -> None:
+    table = finished()
+    order = _both(Closer(), first=first)
+    flow = close(table.state, "It is done.", order)
+    step = next(flow)
+    for _ in range(at):
+        step = flow.send(table.reply(step, FINE))
+    flow.close()
+    if not table.state.life.declared:
+        table.add(e.CloseDeclared(claim="It is done."))
+    table.settle("r1", FINE, advisors=order)
+    assert table.state.life.outcome == "met"
+    assert len(table.of(e.LoopClosed)) == 1
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_whatever_is_appended_before_its_end_a_close_to_which_all_agree_is_one(at: int) -> None:
+    table = finished()
+    table.before_append = [*[lambda: None] * at, lambda: table.add(e.Watch(text="ci"))]
+    assert table.close(FINE, advisors=(Closer("one"), Closer("quiet", gate="quiet"))).closed
+
+
+def test_who_objects_on_facts_alone_holds_a_close_while_the_facts_do() -> None:
+    facts = Facts("facts", gate="now")
+    table = finished()
+    assert not table.close(FINE, advisors=(Closer(), facts)).closed
+    assert table.state.life.declared
+    table.settle("r1", FINE, advisors=(Closer(), facts))
+    assert table.state.life.outcome is None
+    table.add(e.Source(locator="rfc9110"))
+    table.settle("r2", FINE, advisors=(Closer(), facts))
+    assert table.state.life.outcome == "met"
+
+
+def test_a_run_has_one_message_also_where_the_first_was_about_a_close() -> None:
+    table = finished()
+    table.add(e.CloseDeclared(claim="It is done."))
+    order = (Closer(), Plain("p"))
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), order)
+    step = next(flow)
+    while not table.of(e.Noticed):
+        step = flow.send(table.reply(step, {"ok": 0.1}))
+    flow.close()
+    table.settle("r1", {"ok": 0.1}, advisors=order)
+    assert [one.advisor for one in table.of(e.Noticed) if isinstance(one, e.Noticed)] == ["closer"]
+
+
+def test_at_a_close_nobody_lets_a_run_go_on() -> None:
+    table = finished()
+    for number in range(12):
+        table.close(FINE, advisors=(Plain("p", key=str(number)),))
+    assert not any(one.continues for one in table.of(e.Noticed) if isinstance(one, e.Noticed))
+    assert table.state.runs.continuations == 0
+
+
+def test_a_newer_declared_close_is_the_one_that_is_judged() -> None:
+    table = finished()
+    table.thinking = [lambda: table.add(e.CloseDeclared(claim="Now it is."))]
+    answer = table.close(FINE)
+    assert (answer.closed, answer.pending) == (False, False)
+    table.settle("r1", FINE)
+    assert table.state.life.outcome == "met"
+
+
+def test_one_s_own_words_of_agreement_close_a_loop_too() -> None:
+    table = finished()
+    assert table.close(FINE, advisors=(SecondThought(), Content("own"))).closed
+    assert len(table.of(e.LoopClosed)) == 1
 
 
 # --- under any interleaving --------------------------------------------------------------------------------

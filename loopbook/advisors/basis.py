@@ -22,8 +22,7 @@ class Basis(NamedTuple):
     ``packets`` are the digests of what was asked, in order; ``at_close``: about a close. ``failure`` is
     the kind of a failed answer, ``answers`` are those of an answer that is no judgment. ``judge``: there
     was one; ``idle``: the session still was; ``observed``: the answer was only to be kept.
-    ``declared`` is the seq of the close it was about where another advisor had judged that before;
-    not ``alone``: with its consent the loop was not closed yet, others had to agree too.
+    ``declared`` is the seq of the close it was about where that one is not pending any more.
     ``max_continuations`` is how many runs might be continued (``None``: any number).
 
     >>> Basis(idle=False, packets=("ab",)).to_json()
@@ -43,7 +42,6 @@ class Basis(NamedTuple):
     idle: bool = True
     observed: bool = False
     declared: int = 0
-    alone: bool = True
     max_continuations: int | None = None
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -57,8 +55,8 @@ class Basis(NamedTuple):
     @classmethod
     def read(cls, kept: Mapping[str, JsonValue]) -> Basis:
         """What was kept; a value that can be none of its field's is as it would be anyway."""
-        packets, failure, most = kept.get("packets"), kept.get("failure"), kept.get("max_continuations")
         declared = kept.get("declared")
+        packets, failure, most = kept.get("packets"), kept.get("failure"), kept.get("max_continuations")
         return cls(
             versions={key: one for key, one in _object(kept, "versions").items() if isinstance(one, str)},
             thresholds={
@@ -75,7 +73,6 @@ class Basis(NamedTuple):
             idle=kept.get("idle") is not False,
             observed=kept.get("observed") is True,
             declared=declared if isinstance(declared, int) else 0,
-            alone=kept.get("alone") is not False,
             max_continuations=most if isinstance(most, int) else None,
         )
 

@@ -9,7 +9,7 @@ from loopbook.advisors.asking import Answer, Cost, Packet, cost_of, to_json
 from loopbook.advisors.basis import Basis
 from loopbook.advisors.shape import PassOver, Policy, Say, Silence
 from loopbook.entry import Draft
-from loopbook.events import Judged, Noticed, PassedOver
+from loopbook.events import Judged, Noticed, Opinion, PassedOver
 
 
 class By(NamedTuple):
@@ -20,18 +20,23 @@ class By(NamedTuple):
     policy: Policy
 
 
-def judged(
-    by: By, packet: Packet, answer: Answer, *, costs: Sequence[Cost], read_to: int, basis: Basis
-) -> Draft:
-    """A judgment, with what it takes to decide it again: ``read_to`` is the version it held at.
+class Kept(NamedTuple):
+    """What is kept beside an answer to go by. ``costs`` are of all that it took: those before it were
+    stale. ``read_to`` is the version it held at; ``pending`` is its opinion on a close that stays pending."""
 
-    ``costs`` are of all answers it took: those before this one were stale.
-    """
+    costs: tuple[Cost, ...]
+    read_to: int
+    pending: Opinion | None = None
+
+
+def judged(by: By, packet: Packet, answer: Answer, kept: Kept, basis: Basis) -> Draft:
+    """A judgment, with what it takes to decide it again."""
     event = Judged(
         advisor=by.advisor,
         run=by.run,
-        read_to=read_to,
+        read_to=kept.read_to,
         sort=packet.sort,
+        pending=kept.pending,
         packet=packet.digest,
         question_set=packet.question_set,
         answers=to_json(answer),
@@ -41,8 +46,8 @@ def judged(
         model_answered=answer.model_answered,
         request_id=answer.request_id,
         latency_ms=answer.latency_ms,
-        asked=len(costs),
-        **cost_of(costs)._asdict(),
+        asked=len(kept.costs),
+        **cost_of(kept.costs)._asdict(),
         basis=basis.to_json(),
     )
     return Draft(event, unit=packet.unit)

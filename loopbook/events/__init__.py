@@ -16,7 +16,7 @@ The words of the ``type`` field are the stored topic and the words of scenario f
 
 from __future__ import annotations
 
-from loopbook.events.advice import Delivered, Judged, Noticed, PassedOver
+from loopbook.events.advice import Delivered, Judged, Noticed, Opinion, PassedOver
 from loopbook.events.base import ENVELOPE, Event, FollowUp, Origin, Outcome, Scope, Tier
 from loopbook.events.building import build_event
 from loopbook.events.evidence import (
@@ -55,7 +55,7 @@ __all__ = [
     "BY_TYPE", "ENVELOPE", "EVIDENCE", "Accept", "AnyEvent", "Base", "BookChosen", "Catalogued",
     "Change", "Check", "ChildDropped", "ChildLinked", "ChildLost", "ChildReported", "CloseDeclared",
     "Decision", "Delivered", "Event", "Finding", "FollowUp", "Forked", "Friction", "Judged", "Known",
-    "LoopClosed", "LoopOpened", "LoopReopened", "Noticed", "Origin", "Outcome", "PassedOver",
+    "LoopClosed", "LoopOpened", "LoopReopened", "Noticed", "Opinion", "Origin", "Outcome", "PassedOver",
     "Prompted", "Reserved", "Review", "RunSettled", "Scope", "Scrubbed", "SessionAdopted", "Source",
     "Switched", "Task", "Tier", "TodoCompleted", "TodoDropped", "TodoFollowupSet", "TodoOpened",
     "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown", "Watch", "build_event",

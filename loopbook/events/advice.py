@@ -9,6 +9,9 @@ from pydantic import Field, JsonValue
 
 from loopbook.events.base import Event
 
+#: What an advisor makes of a declared close. ``neither``: it has nothing to say against it, nor for it.
+Opinion = Literal["agrees", "objects", "neither"]
+
 
 class Judged(Event):
     """A judge answered. ``read_to`` is the seq it read up to; the envelope's unit is the subject.
@@ -17,7 +20,8 @@ class Judged(Event):
     and code. ``basis`` here and below is what else it takes to decide it again
     (``loopbook.advisors.basis``).
     ``asked`` counts the answers it took (two where the first was stale); tokens and cost are of all of
-    them, the rest is the last one's.
+    them, the rest is the last one's. ``pending`` is what it makes of a declared close about which others
+    have yet to be heard; without it, a judgment of a close decides the close.
     """
 
     type: Literal["judged"] = "judged"
@@ -27,6 +31,7 @@ class Judged(Event):
     sort: Literal["away", "close"] = "away"
     packet: str = ""
     question_set: str = ""
+    pending: Opinion | None = None
     answers: Mapping[str, JsonValue] = Field(default_factory=dict)
     thresholds: Mapping[str, float] = Field(default_factory=dict)
     versions: Mapping[str, str] = Field(default_factory=dict)

@@ -25,16 +25,15 @@ from collections.abc import Callable, Sequence
 
 from loopbook.advisors.shape import Advisor, Scene
 from loopbook.entry import Draft
-from loopbook.errors import NotPutOffTogether
 from loopbook.events import ChildLost, CloseDeclared, LoopClosed, RunSettled
 from loopbook.limits import MAX_CONTINUATIONS
 from loopbook.projections import BookState, children, position
+from loopbook.settlement import closing
 from loopbook.settlement.case import Case
 from loopbook.settlement.steps import (
     Advice,
     Append,
     Ask,
-    Close,
     CloseAnswer,
     Flow,
     Heard,
@@ -73,12 +72,10 @@ def settle(
     if not _has(state, event.run):  # the book has it from so long ago that the state does not
         return Settlement(trace=tuple(Traced(advisor.name, "done before") for advisor in advisors))
     scene = Scene((yield from _kept(state, event)), judge)
-    case = Case(scene, max_continuations, advisors, _pending(state))
+    case = Case(scene, max_continuations, advisors)
     state = yield from record(state, _lost)
-    for number, advisor in enumerate(advisors, 1):
-        state = yield from advise(case, advisor, state, last=number == len(advisors))
-    yield from _met(case, state)
-    return Settlement(case.advice, tuple(case.trace), _later(case), tuple(case.notes))
+    yield from _heard(case, state)
+    return Settlement(case.advice, tuple(case.trace), tuple(case.later), tuple(case.notes))
 
 
 def close(
@@ -90,70 +87,50 @@ def close(
     With no judge to ask, or no advisor that asks or says anything, the loop closes when nothing is missing.
     """
     state = yield from record(state, lambda _now: (Draft(CloseDeclared(claim=claim)),))
-    case = Case(Scene(None, judge), None, advisors, _pending(state))
-    for number, advisor in enumerate(advisors, 1):
-        state = yield from advise(case, advisor, state, last=number == len(advisors))
+    case = Case(Scene(None, judge), None, advisors, state.life.declared)
+    state = yield from _heard(case, state)
     if not case.standing and not any(one.did in _HEARD for one in case.trace):
-        state = yield from record(state, _unjudged)
-    state = yield from _met(case, state)
+        state = yield from record(state, lambda now: _unjudged(case, now))
     closed, missing = state.life.outcome is not None, position(state).missing
-    return CloseAnswer(
-        closed, case.concerns, missing, case.standing, case.advice, tuple(case.trace), _later(case)
-    )
+    pending = not closed and state.life.declared == case.declared
+    said = case.concerns, missing, case.standing, case.advice
+    return CloseAnswer(closed, *said, tuple(case.trace), tuple(case.later), pending)
 
 
 def deliver(
-    state: BookState, *later: Later, max_continuations: int | None = MAX_CONTINUATIONS
+    state: BookState, later: Later, *, max_continuations: int | None = MAX_CONTINUATIONS
 ) -> Flow[Settlement]:
-    """Ask what one settle or close put off, and say what comes of it if it still holds then.
+    """Ask what was put off, and say what comes of it if it still holds then.
 
-    What only observes leaves a judgment and says nothing. Where several were put off at a close, it is
-    one when these are delivered together and all agree: of an answer apart, nobody knows the others'.
+    What only observes leaves a judgment and says nothing. The last one that a close was put off for
+    decides it.
     """
-    if not later:
-        return Settlement()
-    if any((one.scene, one.close) != (later[0].scene, later[0].close) for one in later):
-        raise NotPutOffTogether(
-            "these were put off by several settles or closes; nobody was asked; deliver each one's by itself"
-        )
-    asking = [one for one in later if one.observe is None]
-    close = later[0].close
-    apart = close is not None and len(asking) < close.put_off
-    case = Case(
-        later[0].scene,
-        max_continuations,
-        later[0].advisors,
-        close._replace(against=True) if close and apart else close,
-    )
-    for one in later:
-        if one.observe is not None:
-            yield from observe(case, one.advisor, one.observe)
-        else:
-            state = yield from advise(case, one.advisor, state, last=one is asking[-1], put_off=True)
-    yield from _met(case, state)
+    case = Case(later.scene, max_continuations, later.advisors, later.declared)
+    if later.observe is not None:
+        yield from observe(case, later.advisor, state, later.observe)
+    else:
+        state = yield from advise(case, later.advisor, state, put_off=True)
+        yield from record(state, lambda now: _met(case, now))
     return Settlement(case.advice, tuple(case.trace), (), tuple(case.notes))
 
 
-def _pending(state: BookState) -> Close | None:
-    """The close that is to be judged."""
-    life = state.life
-    return Close(life.claim or "", life.declared) if life.declared and life.outcome is None else None
+def _heard(case: Case, state: BookState) -> Flow[BookState]:
+    """Everybody in turn; and whoever agreed to a close over which the work has moved on once more."""
+    for advisor in case.advisors:
+        state = yield from advise(case, advisor, state)
+    for advisor in case.advisors:
+        if advisor.name in state.life.stances and closing.awaited(state, case.scene, (advisor,)):
+            state = yield from advise(case, advisor, state)
+    return (yield from record(state, lambda now: _met(case, now)))
 
 
-def _met(case: Case, state: BookState) -> Flow[BookState]:
-    """The end of a loop whose close somebody agreed to, and nobody is against, where the last one asked
-    had nothing to say of it. Not where the book has grown since."""
-    agreed = case.agreed and not case.against and not case.later and state.life.outcome is None
-    if agreed and not position(state).missing:
-        state, _ = yield from append((Draft(LoopClosed(outcome="met")),), state)
-    return state
-
-
-def _later(case: Case) -> tuple[Later, ...]:
-    """What was put off, with what the others have made of a close."""
-    count = sum(one.observe is None for one in case.later)
-    close = case.close and case.close._replace(agreed=case.agreed, against=case.against, put_off=count)
-    return tuple(one._replace(close=close) for one in case.later)
+def _met(case: Case, state: BookState) -> tuple[Draft, ...]:
+    """The end of a loop whose close somebody agreed to, and about which nobody else is to be heard."""
+    if (case.run is None and case.over(state)) or not closing.agreed(state):
+        return ()
+    if closing.awaited(state, case.scene, case.advisors):
+        return ()
+    return (Draft(LoopClosed(outcome="met")),)
 
 
 #: What an advisor does that has looked at a close.
@@ -181,9 +158,9 @@ def _lost(state: BookState) -> tuple[Draft, ...]:
     return tuple(Draft(ChildLost(child=name)) for name in children.past_grace(state))
 
 
-def _unjudged(state: BookState) -> tuple[Draft, ...]:
+def _unjudged(case: Case, state: BookState) -> tuple[Draft, ...]:
     """The end of a loop whose close nobody can judge."""
-    ends = state.life.declared and not position(state).missing
+    ends = not case.over(state) and not position(state).missing
     return (Draft(LoopClosed(outcome="unjudged")),) if ends else ()
 
 

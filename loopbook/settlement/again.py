@@ -15,15 +15,15 @@ from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Scene
 from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.settlement.case import Asked, Case, plan_of
-from loopbook.settlement.steps import ASKS, Close
+from loopbook.settlement.steps import ASKS
 from loopbook.settlement.turns import beaten, look, observed
 
 
 class Then(NamedTuple):
     """What there was beside the state: the scene, what came from outside, and the answer.
 
-    ``unit`` is whom it was decided about; ``taken``: another advisor had spoken for the run.
-    ``close`` is the last one declared.
+    ``unit`` is whom it was decided about; ``taken``: another advisor had spoken for the run; ``others``
+    had yet to be heard about the close.
     """
 
     scene: Scene
@@ -31,22 +31,20 @@ class Then(NamedTuple):
     answer: Answer | Failure | None = None
     unit: str | None = None
     taken: bool = False
-    close: Close | None = None
+    others: bool = False
 
 
 def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] | Packet:
     """What is written on ``state``: nothing where nothing was open to decide, the packet where the judge
     would be asked (again) instead."""
-    lent = then.close is not None and then.close.declared == then.basis.declared
-    case = Case(then.scene, then.basis.max_continuations, close=then.close if lent else None)
-    case.others = not then.basis.alone
-    state = case.at_close(advisor, state)
-    case.idle = then.basis.idle
+    declared = then.basis.declared or state.life.declared
+    case = Case(then.scene, then.basis.max_continuations, declared=declared)
+    case.others, case.idle = then.others, then.basis.idle
     case.taken = then.taken
     asked = _asked(state, advisor, then)
     once = then.scene.run is not None and then.unit in case.judged(advisor, state)
     if then.basis.observed:
-        return (observed(case, advisor, state, asked)[0],) if asked.packet and not once else ()
+        return (observed(case, advisor, state, asked)[0],) if asked.packet else ()
     # silent about it once, for this run
     verdict = beaten(state, asked) if once else look(case, advisor, state, asked, first=True)
     if verdict is None:

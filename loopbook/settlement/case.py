@@ -17,31 +17,32 @@ from loopbook.advisors.basis import Basis
 from loopbook.advisors.records import By
 from loopbook.advisors.shape import Advisor, AskPacket, Decision, PassOver, Policy, Say, Scene, Silence
 from loopbook.entry import Draft
-from loopbook.events import LoopClosed
+from loopbook.events import LoopClosed, Opinion
 from loopbook.projections import BookState, units
 from loopbook.projections.state import FOLD_VERSION
 from loopbook.projections.state import Heard as Before
-from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Close, Later, Traced
+from loopbook.settlement import closing
+from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Later, Traced
 
 
 class Case:
-    """One settle or close under way: the scene, and what has come of it so far."""
+    """One settle or close under way: the scene, and what has come of it so far.
+
+    ``declared`` is the seq of the close that it is about, where it is about one alone.
+    """
 
     def __init__(
         self,
         scene: Scene,
         max_continuations: int | None,
         advisors: Sequence[Advisor] = (),
-        close: Close | None = None,
+        declared: int = 0,
     ) -> None:
         self.scene = scene
         self.advisors = tuple(advisors)
-        self.close = close
-        self.lent = 0
-        self.others = False
-        self.agreed = close is not None and close.agreed
-        self.against = close is not None and close.against
         self.turns = tuple(advisor for advisor in advisors if advisor.takes_turn)
+        self.declared = declared
+        self.others: bool | None = None
         self.run = scene.run.run if scene.run else None
         self.max_continuations = max_continuations
         self.idle = True
@@ -53,27 +54,11 @@ class Case:
         self.trace: list[Traced] = []
         self.later: list[Later] = []
 
-    def at_close(self, advisor: Advisor, state: BookState) -> BookState:
-        """The state as this advisor sees it: with the close still declared that only others have judged."""
-        close, self.lent = self.close, 0
-        if close is None or state.life.declared or state.life.outcome is not None:
-            return state
-        if state.loop.heard.get(advisor.name, Before()).judged > close.declared:
-            return state
-        self.lent = close.declared
-        return state._replace(life=state.life._replace(claim=close.claim, declared=close.declared))
-
-    def turn_of(self, *, last: bool) -> None:
-        """It is somebody's turn, the last one's: whether the loop may be closed with his consent."""
-        self.others = self.close is not None and (not last or self.against or bool(self.later))
-
-    def weigh(self, says: PassOver | Silence | Say, wanted: Say | None = None) -> None:
-        """Whether a verdict is for a close, against it, or neither."""
-        if isinstance(says, Silence) and says.closes:
-            self.agreed = True
-        lost = not isinstance(says, Say) and says.reason in ("judge-failed", "stale", "turn-taken")
-        if lost or (wanted is not None and wanted.sort == "close"):
-            self.against = True
+    def awaits_others(self, advisor: Advisor, state: BookState) -> bool:
+        """Whether somebody else has yet to be heard about the pending close; in a replay it is known."""
+        if self.others is not None:
+            return self.others
+        return closing.awaited(state, self.scene, self.advisors, advisor.name)
 
     def overtaken(self, state: BookState) -> str | None:
         """Why it is too late for this run: the session is busy, or another run has begun or come to rest.
@@ -103,7 +88,8 @@ class Case:
     def spoken(self, state: BookState, *advisors: Advisor) -> bool:
         """Whether one of these has spoken since the run came to rest."""
         since = self._since(state)
-        said = (heard.away for advisor in advisors for _, heard in _heard(advisor, state))
+        heard = [one for advisor in advisors for _, one in _heard(advisor, state)]
+        said = [notice for one in heard for notice in (one.away, one.close)]
         return any(notice is not None and notice.seq > since for notice in said)
 
     def turn_taken(self, advisor: Advisor, state: BookState) -> bool:
@@ -118,8 +104,9 @@ class Case:
         return last.seq if last is not None and last.run == self.run else state.version
 
     def over(self, state: BookState) -> bool:
-        """Whether nothing can be decided any more: the loop was closed, or somebody judged the close."""
-        return state.life.outcome is not None or (self.run is None and not state.life.declared)
+        """Whether nothing can be decided any more: the loop was closed, or the close was decided, or
+        declared anew."""
+        return state.life.outcome is not None or (self.run is None and state.life.declared != self.declared)
 
     def note(
         self,
@@ -129,8 +116,7 @@ class Case:
         *,
         judged: bool = False,
     ) -> None:
-        """One more line of the trace. Of what was done before it is not known how it came out."""
-        self.against = self.against or did == "done before"
+        """One more line of the trace."""
         unit = about.unit if about else None
         reason, detail = (
             (None, None) if about is None or isinstance(about, Say) else (about.reason, about.detail)
@@ -183,7 +169,7 @@ def by_whom(case: Case, advisor: Advisor) -> By:
     return By(advisor.name, case.run, policy_of(advisor))
 
 
-def basis_of(case: Case, policy: Policy, asked: Asked) -> Basis:
+def basis_of(case: Case, state: BookState, policy: Policy, asked: Asked) -> Basis:
     """What came from outside into a decision that rests on no judgment."""
     answer = asked.answer
     return Basis(
@@ -196,8 +182,7 @@ def basis_of(case: Case, policy: Policy, asked: Asked) -> Basis:
         failure=answer.kind if isinstance(answer, Failure) else "",
         judge=case.scene.judge,
         idle=case.idle,
-        declared=case.lent,
-        alone=not case.others,
+        declared=0 if case.declared == state.life.declared else case.declared,
     )
 
 
@@ -206,16 +191,19 @@ def plan_of(
 ) -> Plan:
     """The entries of a verdict; judgment and what came of it are of one append."""
     by = by_whom(case, advisor)
-    basis = basis_of(case, by.policy, asked)
+    basis = basis_of(case, state, by.policy, asked)
     if isinstance(verdict, AskPacket):  # the state has moved under the answer once too often
         verdict = PassOver("stale", "moved", unit=verdict.packet.unit)
     if isinstance(verdict, PassOver):
         return Plan((records.passed_over(by, verdict, basis, asked.costs),), verdict)
+    wanted, packet, answer = verdict.outcome, asked.packet, asked.answer
+    others = state.life.declared > 0 and case.awaits_others(advisor, state)
+    opinion = opinion_of(wanted)
     head: tuple[Draft, ...] = ()
-    if verdict.judged and asked.packet is not None and isinstance(asked.answer, Answer):
-        kept = judgment(case, by, asked, packet=asked.packet, answer=asked.answer, read_to=state.version)
-        head, basis = (kept,), Basis()
-    wanted = verdict.outcome
+    if verdict.judged and packet is not None and isinstance(answer, Answer):
+        pending = opinion if others and packet.sort == "close" else None
+        head = (judgment(case, by, asked, packet, answer, read_to=state.version, pending=pending),)
+        basis = Basis()
     says, bound = held(case, advisor, state, wanted) if isinstance(wanted, Say) else Held(wanted)
     if isinstance(says, Say):
         basis = basis._replace(max_continuations=case.max_continuations)
@@ -224,14 +212,30 @@ def plan_of(
             drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
         drafts = (*head, records.passed_over(by, says, basis, () if head else asked.costs))
-        if says.closes and not case.others:
+        of_close = bool(head) and packet is not None and packet.sort == "close"
+        if (of_close or opinion == "agrees") and not others and closing.agreed(state, opinion):
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
     return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, bound, bool(head), goes_on)
 
 
+def opinion_of(wanted: Say | Silence) -> Opinion:
+    """What an advisor makes of a close, by what it would say."""
+    if isinstance(wanted, Say):
+        return "objects" if wanted.sort == "close" else "neither"
+    return "agrees" if wanted.closes else "neither"
+
+
 def judgment(
-    case: Case, by: By, asked: Asked, *, packet: Packet, answer: Answer, read_to: int, observed: bool = False
+    case: Case,
+    by: By,
+    asked: Asked,
+    packet: Packet,
+    answer: Answer,
+    *,
+    read_to: int,
+    pending: Opinion | None = None,
+    observed: bool = False,
 ) -> Draft:
     """The answer to go by, as it is kept."""
     basis = Basis(
@@ -239,10 +243,9 @@ def judgment(
         packets=asked.packets if len(asked.packets) > 1 else (),
         judge=case.scene.judge,
         observed=observed,
-        declared=case.lent,
-        alone=not case.others,
     )
-    return records.judged(by, packet, answer, costs=asked.costs, read_to=read_to, basis=basis)
+    kept = records.Kept(asked.costs, read_to, pending)
+    return records.judged(by, packet, answer, kept, basis)
 
 
 class Held(NamedTuple):
@@ -260,7 +263,7 @@ def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> Held:
     last = before.close if say.sort == "close" else before.away
     if last is not None and last.key == say.key:
         return Held(Silence("duplicate", unit=say.unit))
-    if say.sort == "close" or not advisor.takes_turn:
+    if say.sort == "close" or case.run is None or not advisor.takes_turn:
         return Held(say._replace(continues=False))
     if state.runs.bound:
         return Held(Silence(BOUND, unit=say.unit))
@@ -276,7 +279,6 @@ def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> Held:
 def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
     """What the flow knows once a verdict stands in the book, after version ``before``."""
     says = plan.says
-    case.weigh(says, plan.wanted)
     if plan.wanted is not None and plan.wanted.sort == "close":
         case.concerns += plan.wanted.concerns
         case.standing = "\n".join(filter(None, (case.standing, plan.wanted.text)))

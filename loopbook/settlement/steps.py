@@ -12,7 +12,7 @@ from loopbook.projections import BookState
 from loopbook.projections.runs import BOUND
 
 __all__ = [
-    "ASKS", "BOUND", "DECIDED", "FLOW_VERSION", "Advice", "Append", "Ask", "Close", "CloseAnswer", "Flow",
+    "ASKS", "BOUND", "DECIDED", "FLOW_VERSION", "Advice", "Append", "Ask", "CloseAnswer", "Flow",
     "Heard", "Later", "Read", "Settlement", "Traced", "Written",
 ]  # fmt: skip
 
@@ -22,7 +22,7 @@ ASKS = 2
 DECIDED = "decided"
 #: Grows with every change of what the flow itself decides: what is a duplicate, what continues, what is
 #: stale. It is kept with each decision.
-FLOW_VERSION = "2"
+FLOW_VERSION = "3"
 
 
 class Append(NamedTuple):
@@ -83,26 +83,15 @@ class Traced(NamedTuple):
     judged: bool = False
 
 
-class Close(NamedTuple):
-    """A declared close under way: its claim and its seq, whether somebody agreed to it or is against it,
-    and how many have yet to be heard because they were put off."""
-
-    claim: str
-    declared: int
-    agreed: bool = False
-    against: bool = False
-    put_off: int = 0
-
-
 class Later(NamedTuple):
     """What is asked after the settle. ``observe`` is a packet whose answer is only kept; ``advisors`` are
-    those who share the turn; ``close`` is what it is about, if it is a close."""
+    those who share the turn; ``declared`` is the seq of the close that it is about, if it is one."""
 
     advisor: Advisor
     scene: Scene
     observe: Packet | None = None
     advisors: tuple[Advisor, ...] = ()
-    close: Close | None = None
+    declared: int = 0
 
 
 class Settlement(NamedTuple):
@@ -117,7 +106,8 @@ class Settlement(NamedTuple):
 class CloseAnswer(NamedTuple):
     """What a declared close comes to. ``concerns`` are the ids of what stands against it, said now or
     before (``text``: in words), by whomever; ``missing`` is what the record lacks. ``advice`` is the first
-    that was said; ``later`` is what was put off: until it is delivered the loop stays open."""
+    that was said; ``later`` is what was put off. ``pending``: not everybody could be heard, and what is
+    delivered, or the next settled run, may close the loop yet."""
 
     closed: bool
     concerns: tuple[str, ...] = ()
@@ -126,6 +116,7 @@ class CloseAnswer(NamedTuple):
     advice: Advice | None = None
     trace: tuple[Traced, ...] = ()
     later: tuple[Later, ...] = ()
+    pending: bool = False
 
 
 T = TypeVar("T")

@@ -7,8 +7,9 @@ from loopbook.advisors.asking import Failure, Packet
 from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Decision, Gate, PassOver, Silence
 from loopbook.entry import Draft, Entry
 from loopbook.projections import BookState
+from loopbook.settlement import closing
 from loopbook.settlement.case import Asked, Case, basis_of, by_whom, judgment, plan_of, said
-from loopbook.settlement.steps import ASKS, DECIDED, Append, Ask, Flow, Heard, Later, Read, Written
+from loopbook.settlement.steps import ASKS, BOUND, DECIDED, Append, Ask, Flow, Heard, Later, Read, Written
 
 
 def append(drafts: tuple[Draft, ...], state: BookState) -> Flow[Written]:
@@ -33,21 +34,15 @@ def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
     return heard
 
 
-def advise(
-    case: Case, advisor: Advisor, state: BookState, *, last: bool, put_off: bool = False
-) -> Flow[BookState]:
-    """One advisor's turn, the ``last`` one's or not: subject after subject until it has spoken or there is
-    none left."""
+def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = False) -> Flow[BookState]:
+    """One advisor's turn: subject after subject until it has spoken or there is none left."""
     tried, first = case.judged(advisor, state), True
-    case.turn_of(last=last)
     while True:
-        state = case.at_close(advisor, state)
         if first and case.done(advisor, state):
             case.note(advisor, "done before")
             return state
         if case.run is None and case.over(state):
-            case.against = True  # somebody else has judged it
-            return state
+            return state  # somebody else has decided it
         gate = gated(case, advisor, state)
         if isinstance(gate, PassOver):
             if tried or not gate.written or state.life.outcome is not None:
@@ -57,12 +52,14 @@ def advise(
             plan = plan_of(case, advisor, state, Asked(), gate)
             state, taken = yield from append(plan.drafts, state)
             if taken:
-                case.weigh(gate)
                 case.note(advisor, "passed over", gate)
                 return state
             continue
+        if isinstance(gate, AskPacket) and closing.heard(state, advisor, gate):
+            case.note(advisor, "done before")
+            return state
         if isinstance(gate, AskPacket) and gate.deferred and not put_off:
-            case.later.append(Later(advisor, case.scene, None, case.advisors, case.close))
+            case.later.append(Later(advisor, case.scene, None, case.advisors, case.declared))
             case.note(advisor, "put off")
             return state
         unit = gate.unit if isinstance(gate, DecideNow) else gate.packet.unit
@@ -84,6 +81,8 @@ def gated(case: Case, advisor: Advisor, state: BookState) -> Gate:
         return PassOver("stale", late, unit)
     if case.turn_taken(advisor, state):
         return PassOver("turn-taken", unit=unit)
+    if state.runs.bound and isinstance(gate, AskPacket) and advisor.takes_turn and gate.packet.sort == "away":
+        return PassOver(BOUND, unit=unit)  # nothing may be said of the answer, and it would have been read
     return gate
 
 
@@ -97,7 +96,6 @@ def _decide(
         if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:
             case.note(advisor, "asked", Silence("", unit=verdict.packet.unit))
             answer, state, _ = yield from heard_from(case, advisor, verdict.packet)
-            state = case.at_close(advisor, state)
             asked = asked.then(verdict.packet, answer)
             continue
         plan = plan_of(case, advisor, state, asked, verdict)
@@ -108,7 +106,6 @@ def _decide(
             if isinstance(gate, DecideNow) and gate.observe is not None:
                 case.later.append(Later(advisor, case.scene, gate.observe))
             return state, plan.goes_on
-        state = case.at_close(advisor, state)
     case.note(advisor, "done before")
     return state, False
 
@@ -135,6 +132,8 @@ def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first:
     match gate:
         case PassOver():
             return gate if gate.written else None
+        case AskPacket() if closing.heard(state, advisor, gate):
+            return beaten(state, asked)
         case AskPacket() if packet is None or gate.packet.digest != packet.digest:
             return gate
         case DecideNow() if packet is not None:
@@ -149,8 +148,11 @@ def beaten(state: BookState, asked: Asked) -> PassOver | None:
     return PassOver("stale", DECIDED, asked.packet.unit)
 
 
-def observe(case: Case, advisor: Advisor, packet: Packet) -> Flow[None]:
+def observe(case: Case, advisor: Advisor, state: BookState, packet: Packet) -> Flow[None]:
     """Ask and keep the answer, while the advisor would still ask the same; nothing is said."""
+    if packet.unit in case.judged(advisor, state):
+        case.note(advisor, "done before")
+        return
     case.note(advisor, "asked", Silence("", unit=packet.unit))
     answer, state, _ = yield from heard_from(case, advisor, packet)
     while not state.life.outcome:
@@ -169,10 +171,12 @@ def observed(case: Case, advisor: Advisor, state: BookState, asked: Asked) -> tu
     by, gate = by_whom(case, advisor), advisor.gate(state, case.scene)
     if isinstance(answer, Failure):
         why = Silence("judge-failed", answer.kind, packet.unit)
+    elif packet.unit in case.judged(advisor, state):
+        why = Silence("stale", DECIDED, packet.unit)
     elif isinstance(gate, DecideNow) and gate.observe is not None and gate.observe.digest == packet.digest:
-        kept = judgment(case, by, asked, packet=packet, answer=answer, read_to=state.version, observed=True)
+        kept = judgment(case, by, asked, packet, answer, read_to=state.version, observed=True)
         return kept, None
     else:
         why = Silence("stale", "moved", packet.unit)
-    basis = basis_of(case, by.policy, asked)._replace(observed=True)
+    basis = basis_of(case, state, by.policy, asked)._replace(observed=True)
     return records.passed_over(by, why, basis, asked.costs), why

@@ -232,7 +232,10 @@ def test_a_decision_that_was_put_in_twice_is_none() -> None:
 
 def test_a_silence_or_an_observation_that_was_put_in_twice_is_none() -> None:
     failed = e.RunSettled(run="r1", stop="error")
-    for advisor in (SecondThought(), Plain("p", "observe")):
+    for advisor, now in (
+        (SecondThought(), "decides nothing: it was decided before"),
+        (Plain("p", "observe"), "silent: stale (decided)"),
+    ):
         table = Table()
         for later in table.settle(failed, advisors=(advisor,)).later:
             table.drive(deliver(table.state, later), {"ok": 0.5})
@@ -242,7 +245,7 @@ def test_a_silence_or_an_observation_that_was_put_in_twice_is_none() -> None:
         found = replay(table.entries, made).difference
         assert found is not None
         assert found.seq == table.state.version
-        assert found.verdict.now == "decides nothing: it was decided before"
+        assert found.verdict.now == now
 
 
 def test_a_unit_that_was_judged_in_silence_is_not_judged_again_for_the_same_run_whatever_came_since() -> None:

@@ -8,15 +8,13 @@ it keeps what a decision reads and the state does not: the settled runs, the new
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from loopbook.advisors.basis import Basis
 from loopbook.entry import Entry
 from loopbook.events import (
     ChildLost,
-    CloseDeclared,
-    Event,
     Forked,
     Judged,
     LoopClosed,
@@ -25,7 +23,7 @@ from loopbook.events import (
     RunSettled,
 )
 from loopbook.projections import EMPTY, BookState, evolve
-from loopbook.settlement.steps import BOUND, DECIDED, Close
+from loopbook.settlement.steps import BOUND
 
 #: How many settled runs are kept: a decision is made of one of the newest.
 RUNS = 256
@@ -36,15 +34,12 @@ V = TypeVar("V")
 
 class Recorded(NamedTuple):
     """One decision as a book has it. ``run`` is what it is about, if it was found; ``spoken`` are the
-    advisors that had spoken for the same run. ``close`` is the last one declared, and ``agreed``: somebody
-    agreed to it, and nobody was against it. ``cut``: a fork goes on from within it."""
+    advisors that had spoken for the same run. ``cut``: a fork goes on from within it."""
 
     entries: tuple[Entry, ...]
     before: BookState
     run: RunSettled | None = None
     spoken: frozenset[str] = frozenset()
-    close: Close | None = None
-    agreed: bool = False
     cut: bool = False
 
     @property
@@ -57,6 +52,13 @@ class Recorded(NamedTuple):
         """What it begins with, where it is an advisor's."""
         event = self.first.event
         return event if isinstance(event, Said) else None
+
+    @property
+    def others(self) -> bool:
+        """Whether others had yet to be heard about the close: no end of the loop came of it."""
+        if isinstance(self.said, Judged):
+            return self.said.pending is not None
+        return not any(isinstance(entry.event, LoopClosed) for entry in self.entries)
 
 
 def decisions(entries: Iterable[Entry], walk: Walk | None = None) -> Iterator[Recorded]:
@@ -78,8 +80,6 @@ class Walk:
         self._before: BookState = EMPTY
         self._runs: dict[str, RunSettled] = {}
         self._spoken: dict[str, frozenset[str]] = {}
-        self._close: Close | None = None
-        self._agreed = False
 
     def take(self, entry: Entry) -> Recorded | None:
         """Take one more; the decision that was whole before it. Raises ``VersionGap``."""
@@ -92,8 +92,6 @@ class Walk:
         elif isinstance(entry.event, RunSettled):
             self._runs.pop(entry.event.run, None)
             _keep(self._runs, entry.event.run, entry.event)
-        elif isinstance(entry.event, CloseDeclared):
-            self._close, self._agreed = Close(after.life.claim or "", after.life.declared), False
         self.state = after
         return whole
 
@@ -103,28 +101,13 @@ class Walk:
             return None
         entries, self._open = tuple(self._open), []
         said = entries[0].event
-        self._weigh([entry.event for entry in entries])
-        whole = Recorded(entries, self._before, close=self._close, agreed=self._agreed, cut=cut)
+        whole = Recorded(entries, self._before, cut=cut)
         if not isinstance(said, Said) or said.run is None:
             return whole
         spoken = self._spoken.get(said.run, frozenset())
         if any(isinstance(entry.event, Noticed) for entry in entries):
             _keep(self._spoken, said.run, spoken | {said.advisor})
         return whole._replace(run=self._runs.get(said.run), spoken=spoken)
-
-    def _weigh(self, events: Sequence[Event]) -> None:
-        """Whether somebody is for the close that was declared, and nobody against it."""
-        first = events[0]
-        basis = Basis.read(first.basis) if isinstance(first, Said) else Basis()
-        asked = basis.at_close or (isinstance(first, Judged) and first.sort == "close")
-        beaten = isinstance(first, PassedOver) and first.detail == DECIDED
-        if not asked or beaten or self._close is None:
-            return
-        agrees = any(isinstance(event, PassedOver) and event.reason == "agrees" for event in events)
-        if agrees and not self._close.against:
-            self._agreed = True
-        elif not agrees:
-            self._close, self._agreed = self._close._replace(against=True), False
 
     def goes_on(self, entry: Entry) -> bool:
         """Whether an entry belongs to the decision that is open."""
@@ -140,7 +123,7 @@ class Walk:
                 return isinstance(event, PassedOver) and event.reason == BOUND and _same(last, entry)
             case PassedOver():
                 met = isinstance(event, LoopClosed) and event.outcome == "met"
-                return met and self._close is not None
+                return met and self._before.life.declared > 0
         return False
 
 

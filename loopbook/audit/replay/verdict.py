@@ -23,6 +23,7 @@ from loopbook.entry import Draft
 from loopbook.events import ChildLost, Event, Judged, LoopClosed, Noticed, PassedOver
 from loopbook.evidence.redaction import Redactor
 from loopbook.projections import children, position
+from loopbook.settlement import closing
 from loopbook.settlement.again import Then, again
 from loopbook.settlement.case import policy_of
 
@@ -78,7 +79,7 @@ def verdict_on(recorded: Recorded, makers: Makers = MAKERS) -> Verdict:
         _answer(said, basis),
         recorded.first.unit,
         taken=_taken(recorded, said, makers),
-        close=recorded.close,
+        others=recorded.others,
     )
     verdict = _compared(recorded, again(recorded.before, advisor, then))
     if verdict.outcome == "differs" and _ends_by_itself(recorded):
@@ -126,7 +127,7 @@ def _ends_by_itself(recorded: Recorded) -> bool:
     """Whether a loop was closed by what all had agreed to, after the last of them had nothing to say."""
     event = recorded.entries[-1].event
     met = isinstance(event, LoopClosed) and event.outcome == "met"
-    return met and recorded.agreed and not position(recorded.before).missing
+    return met and closing.agreed(recorded.before)
 
 
 def _by_itself(recorded: Recorded) -> tuple[Draft, ...]:

@@ -1,0 +1,52 @@
+"""A declared close: who has yet to be heard about it, and when it is one.
+
+Theory. A close is pending from when it is declared until it is decided. Every advisor that has something
+to ask about it takes a *stance*, in one settle or several, in any process; it stands while that advisor
+would ask the same, so whoever agreed to other work is asked again. The judgment of the last one decides
+the close: the loop ends where somebody agrees, nobody objects and nothing is missing, and else it stays
+open until a close is declared again. An advisor that objects on facts alone holds it while the facts do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Say, Scene
+from loopbook.events import Opinion
+from loopbook.projections import BookState, position
+
+
+def awaited(state: BookState, scene: Scene, advisors: Iterable[Advisor], but: str = "") -> bool:
+    """Whether any of these, except ``but``, has yet to be heard about the pending close."""
+    return any(_awaited(state, scene, one) for one in advisors if one.name != but)
+
+
+def _awaited(state: BookState, scene: Scene, advisor: Advisor) -> bool:
+    """Whatever this run is: one that has nothing to say about it may have something about the close."""
+    asks: list[str] = []
+    for gate in (advisor.gate(state, scene), advisor.gate(state, Scene(None, scene.judge))):
+        if isinstance(gate, DecideNow) and _objects(advisor, state):
+            return True
+        if isinstance(gate, AskPacket) and gate.packet.sort == "close":
+            asks.append(gate.packet.digest)
+    stance = state.life.stances.get(advisor.name)
+    return bool(asks) and (stance is None or stance.packet not in asks)
+
+
+def _objects(advisor: Advisor, state: BookState) -> bool:
+    said = advisor.decide(state, None, None).outcome
+    return isinstance(said, Say) and said.sort == "close"
+
+
+def heard(state: BookState, advisor: Advisor, gate: AskPacket) -> bool:
+    """Whether an advisor has a stance on the pending close, and would ask the same."""
+    stance = state.life.stances.get(advisor.name)
+    return gate.packet.sort == "close" and stance is not None and stance.packet == gate.packet.digest
+
+
+def agreed(state: BookState, also: Opinion = "neither") -> bool:
+    """Whether the loop ends if nobody else is to be heard: with one more opinion, and those there are."""
+    life = state.life
+    said = {also, *(stance.opinion for stance in life.stances.values())}
+    pending = life.declared > 0 and life.outcome is None
+    return pending and "agrees" in said and "objects" not in said and not position(state).missing
