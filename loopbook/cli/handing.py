@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -71,5 +72,5 @@ def _must_be_notices(loop: Loop, seqs: list[int]) -> None:
     if unknown := [str(seq) for seq in seqs if seq not in said]:
         raise NothingDecided(
             f"{loop.id} has no notice at {', '.join(unknown)}; nothing was acknowledged;"
-            " see: loopbook loop status"
+            f" see: loopbook loop status --loop {shlex.quote(loop.id)}"
         )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loopbook.cli.exits import USAGE
 from loopbook.cli.drafts import OWN
+from loopbook.cli.exits import USAGE
 from loopbook.events import (
     BY_TYPE,
     EVIDENCE,
