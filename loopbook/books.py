@@ -20,17 +20,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+from loopbook import given
 from loopbook.book import CATALOGUE, Book, session_stream
 from loopbook.catalogue import LoopRow, listed
 from loopbook.entry import Draft
-from loopbook.errors import AlreadyUsed, NoSuchLoop, Stale, UnknownKind
-from loopbook.events import (
-    BookChosen,
-    Event,
-    LoopOpened,
-    SessionAdopted,
-    Tier,
-)
+from loopbook.errors import AlreadyUsed, InvalidEvent, NoSuchLoop, Stale, UnknownKind
+from loopbook.events import BookChosen, Event, LoopOpened, SessionAdopted, Tier
 from loopbook.evidence.redaction import Redactor
 from loopbook.ids import sortable_id
 from loopbook.kinds import Kind
@@ -84,11 +79,20 @@ class Books:
     ) -> Self:
         """Open a store (see ``loopbook.store.urls``); the user's own where no URL is given.
 
-        ``session`` and ``host`` say who writes. ``clock`` gives the time of entries that bring none.
-        ``kinds_dir`` holds further kinds (default: the user's setting). ``redactor`` knows the secrets
-        (default: the values of this process's variables whose names say so). ``options`` say how runs
-        are settled (default: as the program has it; ``loopbook.own`` has the user's). Raises ``StoreError``.
+        A store that is not there is made at its first use, be it a question: where a slip in a name
+        matters, look for the file first, as the command line does. ``session`` and ``host`` say who writes;
+        ``cli`` is nobody in particular, and what the command line writes as too: where it should be told
+        who wrote, or several coordinate, each gives a session of its own. ``clock`` gives the time of
+        entries that bring none. ``kinds_dir`` holds further kinds (default: the user's setting).
+        ``redactor`` knows the secrets (default: the values of this process's variables whose names say so).
+        ``options`` say how loops begin and runs are settled (default: as the program has it, whatever the
+        user has set; ``loopbook.own.books`` opens with all of the user's settings). Raises ``StoreError``.
         """
+        given.text("a store's URL", "" if url is None else url)
+        given.text("a session", session)
+        given.text("a host", host)
+        if options is not None and not isinstance(options, Options):
+            raise given.wrong("options are loopbook.Options", options, "give Options(...)")
         store = load_settings().store if url is None else url
         make_default_folder(store)
         book = Book(
@@ -129,22 +133,26 @@ class Books:
         intent: str,
         *,
         anchor: str | None = None,
-        review_tier: Tier = "light",
+        review_tier: Tier | None = None,
         id: str | None = None,  # noqa: A002 - what the caller calls it
         session: str | None = None,
     ) -> Loop:
         """Open a loop; it becomes the session's current book.
 
         ``anchor`` is where the work starts from (a revision, an issue), ``review_tier`` the least
-        review it asks for. Raises ``UnknownKind``, ``InvalidLoopId``, and ``AlreadyUsed`` for an
-        ``id`` that the store has.
+        review it asks for (default: the books' options have it). Raises ``UnknownKind``,
+        ``InvalidLoopId``, ``InvalidEvent`` for a blank intent, and ``AlreadyUsed`` for an ``id`` that
+        the store has.
         """
+        given.text("an intent", intent)
+        if not intent.strip():
+            raise InvalidEvent("the intent is blank", ("intent",))
         known = kind if isinstance(kind, Kind) else self._kind(kind)
         opened = LoopOpened(
             kind=known.name,
             intent=intent,
             anchor=anchor,
-            review_tier=review_tier,
+            review_tier=self.options.review_tier if review_tier is None else review_tier,
             definition=known.definition(),
         )
         return self._under_new_id(id, lambda loop: self._choose(loop, opened, session, after=0))
@@ -171,7 +179,8 @@ class Books:
         """
         parent = self.loop(id)
         at = parent.version if version is None else version
-        by = self.session if session is None else session
+        given.whole("a version", at, "give the seq of an entry")
+        by = self._by(session)
 
         def begin(loop: Loop) -> None:
             self.book.fork(parent.stream, at, loop.stream, session=by, also=self._chosen(loop, by))
@@ -210,7 +219,7 @@ class Books:
         Raises ``NoSuchLoop``, and ``LoopClosed`` for a loop that has ended.
         """
         loop = self.loop(id)
-        by = self.session if session is None else session
+        by = self._by(session)
         current = self.current(by)
         if current is None or current.id != id or loop.state.life.session != by:
             self._choose(loop, SessionAdopted(), by)
@@ -218,7 +227,7 @@ class Books:
 
     def current(self, session: str | None = None) -> Loop | None:
         """The loop that a session last opened or adopted, unless it was forgotten since."""
-        stream = session_stream(self.host, self.session if session is None else session)
+        stream = session_stream(self.host, self._by(session))
         chosen = self.book.newest(stream, "book_chosen")
         if chosen is None or not isinstance(chosen.event, BookChosen):
             return None
@@ -228,7 +237,7 @@ class Books:
 
     def own(self, session: str | None = None) -> Ledger:
         """A session's own book, for what is done with no loop open."""
-        by = self.session if session is None else session
+        by = self._by(session)
         return Ledger(self.book, session_stream(self.host, by), by, self.options)
 
     def current_book(self, session: str | None = None) -> Ledger:
@@ -246,7 +255,7 @@ class Books:
 
     def _choose(self, loop: Loop, event: Event, session: str | None, after: int | None = None) -> None:
         """Append an event that makes the loop the session's current book; both are saved at once."""
-        by = self.session if session is None else session
+        by = self._by(session)
         also = self._chosen(loop, by)
         if after is None:
             self.book.record(loop.stream, Draft(event), session=by, also=also)
@@ -257,10 +266,19 @@ class Books:
         """What the session's own stream is told of its current book."""
         return ((session_stream(self.host, session), BookChosen(book=loop.stream)),)
 
+    def _by(self, session: str | None) -> str:
+        if session is None:
+            return self.session
+        given.text("a session", session)
+        return session
+
     def _of(self, id: str) -> Loop:  # noqa: A002 - as above
+        given.text("an id", id)
         return Loop(self.book, id, self.session, self.options)
 
-    def _kind(self, name: str) -> Kind:
+    def _kind(self, name: object) -> Kind:
+        if not isinstance(name, str):
+            raise given.wrong("a kind is a name or a Kind", name, "give a name, as kinds has it")
         try:
             return self.kinds[name]
         except KeyError:

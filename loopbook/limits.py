@@ -1,4 +1,4 @@
-"""How runs are settled where a caller says nothing else.
+"""How books are kept and runs settled where a caller says nothing else.
 
 Here, so that whoever only records, or reads the settings, need not import what settles.
 """
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loopbook.advisors.shape import Advisor
+    from loopbook.events import Scope, Tier
 
 #: How long one settle may ask, and how long what was put off, in seconds.
 SETTLE_SEC = 8.0
@@ -25,17 +26,21 @@ JUDGE_URL = "https://api.typesafe.ai"
 
 
 class Options(NamedTuple):
-    """How the runs of some books are settled where a call does not say otherwise.
+    """How some books are kept where a call does not say otherwise.
 
     ``advisors`` are those that may speak (``None``: all). ``timeout`` is how long one settle may ask, in
     seconds. ``max_continuations``: ``None`` lifts the bound. ``cap_usd`` is what the answers of one book
-    may cost: over it, nobody is asked.
+    may cost: over it, nobody is asked. ``review_tier`` is the least review that a new loop asks for.
+    ``checks`` are commands of your own that count as checks, each with its scope, such as
+    ``("./verify-all", "tests")``: what a recorded ``Check`` without a scope is read by.
     """
 
     advisors: Sequence[Advisor] | None = None
     timeout: float = SETTLE_SEC
     max_continuations: int | None = MAX_CONTINUATIONS
     cap_usd: float | None = None
+    review_tier: Tier = "light"
+    checks: tuple[tuple[str, Scope], ...] = ()
 
 
 # --- second thought ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
+from loopbook import given
 from loopbook.book import Book, loop_stream
 from loopbook.events import LoopClosed, LoopReopened
 from loopbook.ledger import Ledger
@@ -51,6 +52,8 @@ class Loop(Ledger):
         session: str | None = None,
     ) -> Driven[CloseAnswer]:
         """The flow of a declared close, for whoever answers it himself."""
+        given.text("a claim", claim)
+        given.how({"advisors": advisors})
         from loopbook.settlement import close
 
         speak = self._speaking(advisors)
@@ -73,12 +76,12 @@ class Loop(Ledger):
 
         It closes when nothing is missing and the judge has no concern (with no judge: when nothing is
         missing). Otherwise it stays open, the answer says why, and ``close_anyway`` closes it. Raises
-        ``LoopClosed`` for a loop that is closed already.
+        ``LoopClosed`` for a loop that is closed already, and ``InvalidArgument`` for what is no judge.
         """
         from loopbook.engine import drive
 
-        flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
-        return await drive(flow, judge, self._within(timeout))
+        flow = self.closing(claim, judge=given.asked(judge), advisors=advisors, session=session)
+        return await drive(flow, judge, given.seconds(timeout, self.options.timeout))
 
     def close_blocking(
         self,
@@ -98,8 +101,8 @@ class Loop(Ledger):
         """
         from loopbook.engine import drive_blocking
 
-        flow = self.closing(claim, judge=judge is not None, advisors=advisors, session=session)
-        return drive_blocking(flow, judge, self._within(timeout))
+        flow = self.closing(claim, judge=given.asked(judge), advisors=advisors, session=session)
+        return drive_blocking(flow, judge, given.seconds(timeout, self.options.timeout))
 
     def close_anyway(self, session: str | None = None) -> Self:
         """Close the loop over whatever stands against it. Raises ``LoopClosed`` where it is closed."""

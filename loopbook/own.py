@@ -1,12 +1,18 @@
-"""What a user's settings come to: who is asked, and how runs are settled.
+"""What a user's settings come to: the books with all of them, who is asked, and how runs are settled.
 
 An edge: settings and environment are read here, and handed on as values.
+
+::
+
+    with own.books() as books:  # the user's store, kinds, checks, review tier, bounds and advisors
+        judge = own.judge(load_settings())  # and the user's judge; nobody without a key
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loopbook.evidence.redaction import Redactor
@@ -14,9 +20,38 @@ from loopbook.limits import Options, Thresholds
 
 if TYPE_CHECKING:
     from loopbook.advisors.shape import Advisor
+    from loopbook.books import Books
     from loopbook.judges.system_one import Key, SystemOne
     from loopbook.judges.system_one.closures import Closures
     from loopbook.settings import Settings
+
+
+def books(
+    url: str | None = None,
+    *,
+    settings: Settings | None = None,
+    session: str = "cli",
+    host: str = "loopbook",
+    settles: bool = True,
+) -> Books:
+    """The books with all that the user has set, as the command line has them in the current folder.
+
+    ``settings`` are those of the user's file, of the project that the current folder belongs to and of
+    the environment, unless others are given; ``url`` outweighs their ``store``. Where nothing
+    ``settles``, no advisor is imported. Raises ``InvalidSettings`` and ``StoreError``.
+
+    >>> from loopbook.settings import load_settings
+    >>> set_to = load_settings(environ={"HOME": "/nowhere", "LOOPBOOK_REVIEW_TIER": "full"})
+    >>> books("memory:", settings=set_to).start("chore", "Tidy up").state.life.review_tier
+    'full'
+    """
+    from loopbook.books import Books
+    from loopbook.settings import load_settings
+
+    own = load_settings(Path.cwd()) if settings is None else settings
+    store = own.store if url is None else url
+    kept = options(own) if settles else recording(own)
+    return Books.open(store, session=session, host=host, kinds_dir=own.kinds_dir, options=kept)
 
 
 def judge(settings: Settings, environ: Mapping[str, str] | None = None) -> SystemOne | None:
@@ -70,8 +105,22 @@ def own_key(settings: Settings, environ: Mapping[str, str]) -> Key | None:
 
 
 def options(settings: Settings) -> Options:
-    """How runs are settled, as the settings have it: for ``Books.open(options=...)``."""
-    return Options(advisors(settings), settings.judge_timeout, settings.max_continuations, settings.judge_cap)
+    """How loops begin, checks are read and runs settled, as the settings have it: for
+    ``Books.open(options=...)``. What is left to that is the store and the folder of kinds."""
+    return recording(settings)._replace(
+        advisors=advisors(settings),
+        timeout=settings.judge_timeout,
+        max_continuations=settings.max_continuations,
+        cap_usd=settings.judge_cap,
+    )
+
+
+def recording(settings: Settings) -> Options:
+    """The part of it that only recording needs: no advisor is imported."""
+    checks = settings.checks_in(Path.cwd())
+    return Options(
+        review_tier=settings.review_tier, checks=tuple((check.command, check.scope) for check in checks)
+    )
 
 
 def advisors(settings: Settings) -> tuple[Advisor, ...]:

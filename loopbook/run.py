@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from loopbook.errors import InvalidEvent
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -34,10 +36,11 @@ ToolKind = Literal[
 
 
 class _StrictByHand(ModelMetaclass):
-    """Checks the names of fields where a model is called, and only there.
+    """Checks names and values of fields where a model is called, and only there.
 
-    Reading goes through pydantic-core, which makes models without calling them. A ``__new__`` or
-    ``__init__`` that checks would be called by it too: a third of the time of reading.
+    What is wrong is told in our own words. Reading goes through pydantic-core, which makes models without
+    calling them. A ``__new__`` or ``__init__`` that checks would be called by it too: a third of the time
+    of reading.
     """
 
     __pydantic_fields__: Mapping[str, object]
@@ -50,7 +53,21 @@ class _StrictByHand(ModelMetaclass):
         if not fields.keys() <= known.keys():
             unknown = next(name for name in fields if name not in known)
             raise TypeError(f"{self.__name__} has no field {unknown!r}")
-        return super().__call__(*args, **fields)
+        try:
+            return super().__call__(*args, **fields)
+        except ValidationError as wrong:
+            raise invalid(self.__name__, wrong) from None
+
+
+def invalid(name: str, wrong: ValidationError) -> InvalidEvent:
+    """What is wrong with the fields of something, in one sentence: all that is missing, else the first."""
+    found = wrong.errors(include_url=False, include_context=False, include_input=False)
+    first = next((one for one in found if one["type"] == "missing"), found[0])
+    missing = [".".join(map(str, one["loc"])) for one in found if one["type"] == "missing"]
+    wrongly = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    verb = "is" if len(missing) == 1 else "are"
+    what = f"{', '.join(missing)} {verb} missing" if missing else wrongly
+    return InvalidEvent(f"{name}: {what}", first["loc"])
 
 
 class RecordModel(BaseModel, metaclass=_StrictByHand):

@@ -58,10 +58,7 @@ def judge_of(words: str, store: str | None) -> Judge | None:
 @contextmanager
 def settling(store: str | None, session: str, loop: str | None) -> Iterator[Loop]:
     """The loop that is meant, its runs to be settled as the user's settings have it."""
-    from loopbook.own import options
-
-    with opened(store, session) as books:
-        books.options = options(settings_for(store))
+    with opened(store, session, settles=True) as books:
         yield chosen(books, loop)
 
 

@@ -51,9 +51,8 @@ def start(
     session: Session = "cli",
 ) -> None:
     """Open a loop and print its id."""
-    settings = settings_for(store, review_tier=review_tier)
     with opened(store, session, make=True) as books:
-        say(books.start(kind, intent, anchor=anchor, review_tier=settings.review_tier, id=loop).id)
+        say(books.start(kind, intent, anchor=anchor, review_tier=review_tier, id=loop).id)
 
 
 @app.command(epilog=example("loopbook loop fork fix-1 --at 1 --id fix-1b", "loopbook loop fork fix-0"))

@@ -39,19 +39,22 @@ def settings_for(store: str | None, **arguments: object) -> Settings:
 
 
 @contextmanager
-def opened(store: str | None, session: str = NOBODY, *, make: bool = False) -> Iterator[Books]:
-    """The books of the store that arguments, environment and settings name.
+def opened(
+    store: str | None, session: str = NOBODY, *, make: bool = False, settles: bool = False
+) -> Iterator[Books]:
+    """The books that arguments, environment and settings name, with all that the user has set; of how
+    runs are settled only where something ``settles``.
 
     A store that is not there is made only where ``make`` says so: else a slip in its name would
     answer every question with nothing.
     """
-    from loopbook.books import Books
+    from loopbook import own
     from loopbook.store import parse_url
 
     settings = settings_for(store)
     if not make:
         must_be_there(parse_url(settings.store), store)
-    with Books.open(settings.store, session=session, kinds_dir=settings.kinds_dir) as books:
+    with own.books(settings=settings, session=session, settles=settles) as books:
         try:
             yield books
         except LoopbookError as wrong:

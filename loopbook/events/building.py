@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from loopbook.errors import InvalidEvent
 from loopbook.events.base import Event
 from loopbook.events.vocabulary import BY_TYPE
-from loopbook.run import RecordModel
+from loopbook.run import RecordModel, invalid
 
 
 def build_event(fields: Mapping[str, object]) -> Event:
@@ -32,13 +32,7 @@ def build_event(fields: Mapping[str, object]) -> Event:
     try:
         event = cls.model_validate(fields)
     except ValidationError as wrong:
-        found = wrong.errors(include_url=False, include_context=False)
-        first = next((one for one in found if one["type"] == "missing"), found[0])
-        where = [".".join(map(str, one["loc"])) for one in found if one["type"] == "missing"]
-        verb = "is" if len(where) == 1 else "are"
-        wrongly = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        what = f"{', '.join(where)} {verb} missing" if where else wrongly
-        raise InvalidEvent(f"{word}: {what}", first["loc"]) from None
+        raise invalid(str(word), wrong) from None
     for loc in _unknown_fields(event):
         raise InvalidEvent(f"{word} has no field {'.'.join(map(str, loc))!r}", loc)
     return event

@@ -30,8 +30,10 @@ class Check(Event):
     """A command that can vouch for the work was run, and how it ended.
 
     ``outcome`` is ``unknown`` where neither an exit code nor the runner's own closing line can
-    be attributed to it; an unknown never votes. ``basis`` says which of the two spoke. Whoever records
-    it is trusted: an outcome is not held against ``exit_code``.
+    be attributed to it; an unknown never votes. ``basis`` says which of the two spoke; ``masked``: the
+    exit code is not the check's own. A book takes the value as it is. A ledger's ``record`` reads the
+    ``scope`` from the command line where none is given (``ruff check`` is ``lint``, which vouches for
+    nothing), and refuses an ``outcome`` that ``exit_code`` contradicts (``loopbook.evidence.by_hand``).
 
     >>> Check(command="pytest -k empty", outcome="fail", exit_code=1).scope
     'tests'
@@ -47,6 +49,13 @@ class Check(Event):
     basis: Literal["exit", "summary"] | None = None
     masked: bool = False
     by: str | None = None
+
+    @property
+    def at_odds(self) -> bool:
+        """Whether outcome and exit code say different things, and both are about the check itself."""
+        if self.exit_code is None or self.masked or self.basis == "summary" or self.outcome == "unknown":
+            return False
+        return (self.outcome == "pass") != (self.exit_code == 0)
 
 
 class Finding(RecordModel):

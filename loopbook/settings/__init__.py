@@ -63,17 +63,15 @@ class Settings(NamedTuple):
         """The user's check commands that hold in ``folder``, as the evidence reader takes them."""
         from loopbook.evidence.outcomes import Rules, UserCheck
 
+        return Rules(tuple(UserCheck(check.command, check.scope) for check in self.checks_in(folder)))
+
+    def checks_in(self, folder: Path) -> tuple[FolderCheck, ...]:
+        """The user's check commands that hold in ``folder``."""
         try:
             here = folder.resolve()
         except (OSError, ValueError, RuntimeError):  # the folder may come from a hostile session file
-            return Rules()
-        return Rules(
-            checks=tuple(
-                UserCheck(check.command, check.scope)
-                for check in self.checks
-                if here.is_relative_to(check.folder)
-            )
-        )
+            return ()
+        return tuple(check for check in self.checks if here.is_relative_to(check.folder))
 
 
 def load_settings(

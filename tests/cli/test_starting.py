@@ -51,7 +51,12 @@ def rooms(modules: set[str]) -> set[str]:
     [
         ("loop", "record", "task", "x"),
         ("loop", "record", "change", "--summary", "x", "--path", "a.py", "--loop", "fix-1", "--ref", "r1"),
-        ("loop", "record", "--json", '{"type": "check", "command": "pytest -q", "outcome": "pass"}'),
+        (
+            "loop",
+            "record",
+            "--json",
+            '{"type": "check", "command": "pytest -q", "outcome": "pass", "scope": "tests"}',
+        ),
         ("loop", "todo", "add", "t1", "x"),
     ],
 )

@@ -1,0 +1,184 @@
+"""What a caller gives a book, looked at before anything is written.
+
+Theory. A type checker sees most of these mistakes, and whoever runs none makes them all the same: a
+keyword with a letter out of place, a judge that is a name, a run that is its id. Past this door nobody
+looks again, so each is refused here in one sentence. Shapes are looked for, not classes: a judge or an
+advisor is anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from math import inf
+
+from loopbook.entry import Draft
+from loopbook.errors import InvalidArgument, InvalidEvent, InvalidTimeout
+from loopbook.events import Event, RunSettled
+from loopbook.limits import MAX_SEC
+
+
+def named(value: object) -> str:
+    """A value as a sentence names it: what it is, and nothing of what it holds.
+
+    >>> named([1]), named(None), named(Event)
+    ('a list', 'None', 'the class Event')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def wrong(what: str, value: object, remedy: str) -> InvalidArgument:
+    """The error for an argument that is something else than it should be."""
+    return InvalidArgument(f"{what}, not {named(value)}; nothing was written; {remedy}")
+
+
+def keywords(given: Mapping[str, object], known: Collection[str]) -> None:
+    """Raise ``InvalidArgument`` for a keyword that nobody knows: Python does not look at ``**more``.
+
+    >>> keywords({"jugde": 1}, ("session", "advisors"))
+    Traceback (most recent call last):
+    loopbook.errors.InvalidArgument: there is no keyword 'jugde'; nothing was written; did you mean 'judge'?
+    """
+    for name in given:
+        if name not in known:
+            from difflib import get_close_matches
+
+            every = {*known, "judge", "timeout"}  # which those take who hand on to it
+            close = get_close_matches(name, every, n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(sorted(every))}"
+            raise InvalidArgument(f"there is no keyword {name!r}; nothing was written; {remedy}")
+
+
+def text(what: str, value: object) -> None:
+    """Raise ``InvalidArgument`` for what is no text."""
+    if not isinstance(value, str):
+        raise wrong(f"{what} is a text", value, "give a str")
+
+
+def whole(what: str, value: object, remedy: str) -> None:
+    """Raise ``InvalidArgument`` for what is no whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong(f"{what} is a whole number", value, remedy)
+
+
+def asked(judge: object) -> bool:
+    """Whether there is a judge to ask. Raises ``InvalidArgument`` for what has not the shape of one.
+
+    >>> asked(None)
+    False
+    >>> asked("typesafe")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    loopbook.errors.InvalidArgument: a judge has an async ask(packet, deadline), not a str; nothing was ...
+    """
+    if judge is None:
+        return False
+    if isinstance(judge, type) or not _awaits(getattr(judge, "ask", None)):
+        remedy = "give SystemOne.from_env(), a judge of your own, or None"
+        raise wrong("a judge has an async ask(packet, deadline)", judge, remedy)
+    return True
+
+
+def _awaits(ask: object) -> bool:
+    """Whether a call of it is awaited: a coroutine function, or what wraps one."""
+    from inspect import iscoroutinefunction, unwrap
+
+    return callable(ask) and any(
+        iscoroutinefunction(one)
+        for one in (ask, unwrap(ask), getattr(ask, "__call__", None))  # noqa: B004 - the method itself is looked at
+    )
+
+
+def how(more: Mapping[str, object]) -> None:
+    """Raise ``InvalidArgument`` for a way to settle that is none: of ``settling`` and ``delivering``."""
+    idle, most = more.get("idle"), more.get("max_continuations")
+    if idle is not None and not callable(idle):
+        raise wrong("idle is asked each time", idle, "give a function without arguments, or None")
+    if most is not None:
+        whole("max_continuations", most, "give an int, or None for however many")
+    advisors = more.get("advisors")
+    if advisors is None:
+        return
+    for one in advisors if isinstance(advisors, Iterable) else (advisors,):
+        if isinstance(one, type) or not all(
+            callable(getattr(one, name, None)) for name in ("gate", "decide")
+        ):
+            raise wrong("an advisor has a gate and a decide", one, "give a sequence of advisors")
+    if not isinstance(advisors, Collection):
+        raise wrong("advisors are a sequence", advisors, "give a tuple or a list of them")
+
+
+def seconds(timeout: object, usual: float) -> float:
+    """The seconds to ask within, ``usual`` where nobody says; none are left where they are less than
+    nothing. Raises ``InvalidTimeout``."""
+    value = usual if timeout is None else timeout
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        told = named(value)
+    elif -inf < value <= MAX_SEC:
+        return value
+    else:
+        told = f"{value:g} seconds"
+    raise InvalidTimeout(
+        f"nobody can be asked within {told}; nothing was written; give seconds, at most {MAX_SEC:g}"
+    )
+
+
+# --- events ------------------------------------------------------------------------------------
+
+
+def run(settled: object) -> Draft:
+    """A settled run as a draft that a book takes once. Raises ``InvalidArgument``."""
+    draft = settled if isinstance(settled, Draft) else None
+    event = settled if draft is None else draft.event
+    if not isinstance(event, RunSettled):
+        remedy = 'give RunSettled(run="...") with an id of your choice'
+        raise wrong("a settled run is needed", event, remedy)
+    draft = draft or Draft(event)
+    look_at(draft)
+    return draft if draft.host_ref is not None else draft._replace(host_ref=f"settled:{event.run}")
+
+
+def drafts(events: Iterable[object], unit: str | None, host_ref: str | None) -> list[Draft]:
+    """Events as drafts, where they are of one. Raises ``InvalidEvent`` and ``InvalidArgument``."""
+    made = [event if isinstance(event, Draft) else Draft(_event(event)) for event in events]
+    refs: list[str | None] = [host_ref] * len(made)
+    if host_ref is not None and len(made) > 1:
+        refs = [f"{host_ref}#{n}" for n in range(1, len(made) + 1)]
+    whole = [
+        draft._replace(
+            unit=unit if draft.unit is None else draft.unit,
+            host_ref=ref if draft.host_ref is None else draft.host_ref,
+        )
+        for draft, ref in zip(made, refs, strict=True)
+    ]
+    for draft in whole:
+        look_at(draft)
+    return whole
+
+
+def look_at(draft: object) -> None:
+    """Raise for what is no draft of an event."""
+    if not isinstance(draft, Draft):
+        raise InvalidEvent(f"{named(draft)} is no draft of an event")
+    _event(draft.event)
+    for what in ("unit", "host_ref", "session"):
+        value = getattr(draft, what)
+        if value is not None and not isinstance(value, str):
+            raise InvalidEvent(f"{what} is a text, not {named(value)}", (what,))
+    if draft.at is not None and not isinstance(draft.at, datetime):
+        raise InvalidEvent(f"at is a datetime, not {named(draft.at)}", ("at",))
+
+
+def _event(given: object) -> Event:
+    if isinstance(given, Event):
+        return given
+    hint = ""
+    if isinstance(given, Mapping):
+        hint = ": loopbook.events.build_event makes one of it"
+    elif isinstance(given, list | tuple):
+        hint = ": give each as an argument of its own, record(*events)"
+    raise InvalidEvent(f"{named(given)} is no event{hint}")
