@@ -212,9 +212,15 @@ def position(state: BookState, unit: str | None = None) -> Position:
         if need.named == "closable":
             missing += _not_closable(state) if state.units_added < 2 else _not_done(state, unit)
         elif unmet(work, tier):
-            words = findings.open_ids(work.findings) if need.named == "no_open_finding" else (need.missing,)
-            missing += words
+            missing += _words(need, work)
     return Position(_current(plan, work, tier), phase.name, tuple(missing), work.since)
+
+
+def _words(need: Need, work: Work) -> tuple[str, ...]:
+    """What an unmet need lacks: in the kind's words, or by name."""
+    if need.named == "no_open_finding":
+        return findings.open_ids(work.findings)
+    return verification.missing(work.checks, need.missing) if need.named == "verified" else (need.missing,)
 
 
 def _current(plan: Plan, work: Work, tier: Tier) -> str:

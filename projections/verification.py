@@ -27,6 +27,10 @@ VerifyState = Literal["none", "stale", "failing", "passing", "unknown"]
 #: The scopes whose pass can vouch for the work.
 VOUCHING: frozenset[Scope] = frozenset({"tests", "build", "manual"})
 
+#: How many failures are named, the newest, and how much of each command.
+FAILED_NAMED = 3
+SHOWN_CHARS = 60
+
 #: Tools that run nothing and set nobody to work, so that no check can hide in them. A tool that
 #: waits may itself run what it waits for, and a message may set a child to work.
 RUNS_NOTHING: frozenset[ToolKind] = frozenset(
@@ -99,6 +103,15 @@ def _no_check_called(run: RunSettled, *, changed_in_run: bool) -> bool:
 def verified(checks: Checks) -> bool:
     """Whether a pass vouches for the work and no failure stands since the last change."""
     return not checks.failing and not VOUCHING.isdisjoint(checks.passing)
+
+
+def missing(checks: Checks, words: str) -> tuple[str, ...]:
+    """What keeps the work from being verified: in ``words`` that no pass vouches for it, and what failed."""
+    failed = [" ".join(ran.command.split())[:SHOWN_CHARS] for ran in checks.failing]
+    named = [f"`{command}` failed" for command in failed[-FAILED_NAMED:]]
+    more = len(failed) - len(named)
+    none = [words] if VOUCHING.isdisjoint(checks.passing) else []
+    return (*none, *named, *([f"+{more} more failed"] if more else []))
 
 
 def verify_word(work: Work) -> VerifyState:

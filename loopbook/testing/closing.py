@@ -16,7 +16,17 @@ from loopbook.events import (
     UnitDone,
 )
 from loopbook.kinds import CLOSE, Need
-from loopbook.projections import BookState, Position, children, findings, phases, position, todos, units
+from loopbook.projections import (
+    BookState,
+    Position,
+    children,
+    findings,
+    phases,
+    position,
+    todos,
+    units,
+    verification,
+)
 from loopbook.testing.alphabet import CLEAN, PASS, meeting
 from loopbook.testing.sheet import Sheet
 
@@ -68,7 +78,11 @@ def _cures(state: BookState, unit: str | None, now: Position) -> Iterator[Event]
 
 
 def _open(state: BookState, unit: str | None, need: Need) -> bool:
-    return need.named == "no_open_finding" and bool(phases.machine(state, unit).findings)
+    """Whether a need that names what it lacks lacks something."""
+    work = phases.machine(state, unit)
+    if need.named == "verified":
+        return not verification.verified(work.checks)
+    return need.named == "no_open_finding" and bool(work.findings)
 
 
 def _cure(state: BookState, unit: str | None, need: Need) -> Iterator[Event]:

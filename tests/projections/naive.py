@@ -148,24 +148,28 @@ def checks(evidence: Sequence[Entry]) -> list[tuple[int, e.Check]]:
     return [(x.seq, x.event) for x in evidence if isinstance(x.event, e.Check) and x.seq > since]
 
 
-def a_failure_stands(evidence: Sequence[Entry]) -> bool:
-    """Some failure has no later known outcome of the same check, or of the whole it is part of."""
+def failures_that_stand(evidence: Sequence[Entry]) -> list[str]:
+    """The commands that failed, with no later known outcome of the same check or of the whole it is part of."""
     ran = checks(evidence)
+    found = []
     for seq, check in ran:
         if check.outcome == "fail":
             mine = identify(check.command, check.scope)
             later = [one for at, one in ran if at > seq and one.outcome != "unknown"]
             if not any(answers(identify(one.command, one.scope), mine) for one in later):
-                return True
-    return False
+                found.append(check.command)
+    return found
 
 
-def is_verified(evidence: Sequence[Entry]) -> bool:
-    vouched = any(
+def is_vouched(evidence: Sequence[Entry]) -> bool:
+    return any(
         check.outcome == "pass" and check.scope in ("tests", "build", "manual")
         for _, check in checks(evidence)
     )
-    return vouched and not a_failure_stands(evidence)
+
+
+def is_verified(evidence: Sequence[Entry]) -> bool:
+    return is_vouched(evidence) and not failures_that_stand(evidence)
 
 
 def verify_state(book: Book, unit: str | None = None) -> str:
@@ -174,7 +178,7 @@ def verify_state(book: Book, unit: str | None = None) -> str:
         return "none"
     if not checks(evidence):
         return "stale"
-    if a_failure_stands(evidence):
+    if failures_that_stand(evidence):
         return "failing"
     return "passing" if is_verified(evidence) else "unknown"
 
@@ -196,7 +200,10 @@ def applies(phase: Phase, book: Book, evidence: Sequence[Entry]) -> bool:
 def unmet(need: Need, book: Book, unit: str | None, evidence: Sequence[Entry]) -> list[str]:
     """The words of what this need misses."""
     if need.named == "verified":
-        return [] if is_verified(evidence) else [need.missing]
+        failed = failures_that_stand(evidence)[-20:]
+        named = [f"`{' '.join(command.split())[:60]}` failed" for command in failed[-3:]]
+        more = [f"+{len(failed) - 3} more failed"] if len(failed) > 3 else []
+        return ([] if is_vouched(evidence) else [need.missing]) + named + more
     if need.named == "reviewed":
         enough = ("full",) if book.tier() == "full" else ("light", "full")
         done = any(

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from loopbook import events as e
-from loopbook.projections import EMPTY, BookState, fold, record_of, verify_state
+from loopbook.projections import EMPTY, BookState, fold, position, record_of, verify_state
 from loopbook.projections.state import FAILING
 from loopbook.projections.verification import RUNS_NOTHING
 from loopbook.run import Call, ToolKind
@@ -236,3 +236,25 @@ def test_a_whole_run_that_passed_is_remembered_behind_the_runs_of_parts_until_so
     assert record_of(book(change(), part)).whole is None
     assert record_of(book(change(), passes("ruff check && pytest tests/a.py"))).whole is None
     assert record_of(on(state, change())).whole is None
+
+
+NONE = "no passing check (tests, build, manual) since the last change"
+
+
+@pytest.mark.parametrize(
+    ("events", "missing"),
+    [
+        ([change()], (NONE,)),
+        ([change(), fails("pytest")], (NONE, "`pytest` failed")),
+        ([change(), passes(), fails("ruff  check\n.", "lint")], ("`ruff check .` failed",)),
+        ([change(), passes(), fails("pytest " + "x" * 80)], (f"`pytest {'x' * 53}` failed",)),
+        (
+            [change(), passes("make", "build"), *(fails(f"pytest tests/{name}") for name in "abcd")],
+            (*(f"`pytest tests/{name}` failed" for name in "bcd"), "+1 more failed"),
+        ),
+    ],
+)
+def test_what_is_missing_names_what_failed_and_says_that_nothing_passed_only_where_nothing_did(
+    events: list[e.Event], missing: tuple[str, ...]
+) -> None:
+    assert position(book(*events)).missing == missing

@@ -37,7 +37,9 @@ def _cure(state: BookState, kind: Kind) -> e.Event:
     need = next(
         need
         for need in kind.phases[place].needs
-        if need.missing in words or (need.named == "no_open_finding" and state.work.findings)
+        if need.missing in words
+        or (need.named == "no_open_finding" and state.work.findings)
+        or (need.named == "verified" and state.work.checks.failing)
     )
     if need.named == "verified":
         failing = state.work.checks.failing

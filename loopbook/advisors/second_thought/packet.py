@@ -11,7 +11,7 @@ from loopbook.projections import BookState, position, verify_state
 from loopbook.projections.state import LastEvidence
 
 #: Grows with every change of what the judge sees, or where.
-VERSION = "2"
+VERSION = "3"
 
 #: How many units a close shows, the newest of them, and how much of the diff of each.
 UNITS = 50
