@@ -8,6 +8,7 @@ set -eu
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+unset LOOPBOOK_LOOP # the loop that is meant is the one that is started here
 export LOOPBOOK_STORE="sqlite:///$folder/books.db" LOOPBOOK_SESSION=morning
 echo '{"move": "advance", "done": 0.9, "review_tier": "none", "quality": 3}' > "$folder/answers.jsonl"
 
@@ -21,6 +22,7 @@ settle() {
         0) echo "$1  silent" ;;
         10) echo "$1  said: $advice" ;;
         11) echo "$1  said: $advice"; echo "       the agent goes on with it" ;;
+        12) echo "$1  closed the loop: $advice"; return ;;
         *) exit "$code" ;;
     esac
     loopbook loop acknowledge > "$folder/acknowledged"

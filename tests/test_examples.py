@@ -13,11 +13,11 @@ from tests.conftest import ROOT
 PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def run(*command: str, folder: Path) -> list[str]:
+def run(*command: str, folder: Path, **more: str) -> list[str]:
     """What a program prints that must end well and complain of nothing, in an empty folder."""
     own = ("LOOPBOOK_", "TYPESAFE_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
-    environ = {**kept, "PATH": PROGRAMS, "HOME": str(folder), "TMPDIR": str(folder)}
+    environ = {**kept, "PATH": PROGRAMS, "HOME": str(folder), "TMPDIR": str(folder), **more}
     ran = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert [*folder.iterdir()] == [], "it cleans up behind itself"
@@ -45,7 +45,8 @@ def test_the_coordinator_says_each_thing_once_and_replays_the_same(tmp_path: Pat
 
 
 def test_the_coordinator_in_the_shell_does_the_same(tmp_path: Path) -> None:
-    lines = run("bash", str(ROOT / "examples" / "coordinator.sh"), folder=tmp_path)
+    script = str(ROOT / "examples" / "coordinator.sh")
+    lines = run("bash", script, folder=tmp_path, LOOPBOOK_LOOP="of-another-shell")
     assert said(lines) == SAID
     assert lines.count("run-2  silent") == 2
     assert "evening goes on with fix-1" in lines

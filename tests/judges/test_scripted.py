@@ -5,8 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from loopbook.advisors.asking import FAILURES
+from loopbook.errors import InvalidScript, LoopbookError
 from loopbook.judges import Failure, Judge, Likely, Noul, Packet
-from loopbook.judges.scripted import Scripted
+from loopbook.judges.scripted import Scripted, checked, failing
 
 PACKET = Packet({}, {"done": Noul("Is it?", "yes", "no")})
 
@@ -32,5 +34,26 @@ def test_what_happens_while_it_thinks_happens_first() -> None:
 
 
 def test_a_script_without_a_line_is_refused() -> None:
-    with pytest.raises(ValueError, match="a script needs a line"):
+    with pytest.raises(InvalidScript, match="a script needs a line"):
         Scripted([])
+
+
+def test_a_failure_of_a_kind_that_is_none_is_refused_before_anybody_is_asked() -> None:
+    with pytest.raises(InvalidScript, match="line 2: 'tmeout' is no kind of failure: did you mean timeout"):
+        Scripted([{"done": 1}, Failure("tmeout")])
+    assert issubclass(InvalidScript, ValueError)
+    assert issubclass(InvalidScript, LoopbookError)
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_every_kind_of_failure_can_be_scripted(kind: str) -> None:
+    assert anyio.run(Scripted([failing(kind)]).ask, PACKET, 1.0) == Failure(kind)
+
+
+def test_a_line_is_held_against_the_questions_where_they_are_known() -> None:
+    line = {"done": 0.5}
+    assert checked(line, PACKET.questions) == line
+    assert checked({"done": None}, PACKET.questions) == {"done": None}
+    for wrong in ({"dne": 0.5}, {"done": 2}, {"done": "yes"}):
+        with pytest.raises(InvalidScript):
+            checked(wrong, PACKET.questions)
