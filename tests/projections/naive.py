@@ -149,7 +149,7 @@ def checks(evidence: Sequence[Entry]) -> list[tuple[int, e.Check]]:
 
 
 def failures_that_stand(evidence: Sequence[Entry]) -> list[str]:
-    """The commands that failed, with no later known outcome of the same check or of the whole it is part of."""
+    """The commands that failed and were not answered: by the same check, or the whole that it is part of."""
     ran = checks(evidence)
     found = []
     for seq, check in ran:
