@@ -3,15 +3,18 @@
 Theory. ``Driven`` is a flow over one stream of a book. It makes the appends and stops at each ``Ask``;
 whoever has an answer gives it, and it goes on. The two drivers are that and a judge, within one
 deadline for everything that is asked. A judge that fails, hangs or raises is a ``Failure`` with its
-kind; nothing of that reaches the caller. It thinks in a task, or thread, of its own, so that one that
-does not let itself be cancelled is left behind. What is cancelled while it asks leaves the run in
-the book, undecided, and the next settle of it decides.
+kind; nothing of that reaches the caller, and what it raised is logged once. It thinks in a task, or
+thread, of its own, so that one that does not let itself be cancelled is left behind. What is cancelled
+while it asks leaves the run in the book, undecided, and the next settle of it decides.
 """
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import PurePath
 from threading import Thread
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
@@ -44,6 +47,8 @@ ADVISORS: tuple[Advisor, ...] = (SecondThought(),)
 _LEFT_BEHIND: set[Task[Answer | Failure]] = set()
 
 T = TypeVar("T")
+#: A text without its secrets.
+Safe = Callable[[str], str]
 
 
 class Driven(Generic[T]):
@@ -93,6 +98,10 @@ class Driven(Generic[T]):
             raise RuntimeError("nothing was asked; nothing was written; look at the result")
         self._go_on(self._heard(known(answer, self.ask.packet.questions)))
         return self
+
+    def safe(self, text: str) -> str:
+        """A text as this book would keep it: without secrets."""
+        return self._book.hygiene.text(text)
 
     @property
     def result(self) -> T:
@@ -158,7 +167,7 @@ async def drive(driven: Driven[T], judge: Judge | None, timeout: float = SETTLE_
     ends = anyio.current_time() + timeout
     await to_thread.run_sync(driven.start)
     while driven.ask is not None:
-        answer = await answered(judge, driven.ask.packet, ends - anyio.current_time())
+        answer = await answered(judge, driven.ask.packet, ends - anyio.current_time(), driven.safe)
         await to_thread.run_sync(driven.answer, answer)
     return driven.result
 
@@ -168,11 +177,12 @@ def drive_blocking(driven: Driven[T], judge: Judge | None, timeout: float = SETT
     ends = time.monotonic() + timeout
     driven.start()
     while driven.ask is not None:
-        driven.answer(_answered_in_thread(judge, driven.ask.packet, ends - time.monotonic()))
+        left = ends - time.monotonic()
+        driven.answer(_answered_in_thread(judge, driven.ask.packet, left, driven.safe))
     return driven.result
 
 
-async def answered(judge: Judge | None, packet: Packet, left: float) -> Answer | Failure:
+async def answered(judge: Judge | None, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
     """What a judge says within ``left`` seconds, whatever it does."""
     if judge is None:
         return Failure("no-judge")
@@ -184,9 +194,9 @@ async def answered(judge: Judge | None, packet: Packet, left: float) -> Answer |
         loop = asyncio.get_running_loop()
     except RuntimeError:  # trio: it knows no task that could be left behind
         with anyio.move_on_after(left):
-            return await _said(judge, packet, left)
+            return await _said(judge, packet, left, safe)
         return _too_late(left)
-    task = loop.create_task(_said(judge, packet, left))
+    task = loop.create_task(_said(judge, packet, left, safe))
     try:
         await asyncio.wait({task}, timeout=left)
     finally:
@@ -201,26 +211,41 @@ async def answered(judge: Judge | None, packet: Packet, left: float) -> Answer |
     return _too_late(left)
 
 
-async def _said(judge: Judge, packet: Packet, left: float) -> Answer | Failure:
+async def _said(judge: Judge, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
     """What a judge says; a judge is anybody's code, and may not end a settle."""
     try:
         got: object = await judge.ask(packet, left)
     except (anyio.get_cancelled_exc_class(), GeneratorExit):  # whoever waits has ended it
         raise
     except BaseException as wrong:  # noqa: BLE001 - whatever it raises is a failure
+        _tell_of(judge, wrong, safe)
         return Failure("error", type(wrong).__name__)
     return got if isinstance(got, Answer | Failure) else Failure("garbage", type(got).__name__)
+
+
+def _tell_of(judge: Judge, wrong: BaseException, safe: Safe) -> None:
+    """Log what a judge raised: the book keeps its kind alone, and whoever wrote the judge needs more."""
+    name, kind = type(judge).__qualname__, type(wrong).__qualname__
+    *_, (frame, line) = traceback.walk_tb(wrong.__traceback__)
+    place = f"{PurePath(frame.f_code.co_filename).name}:{line}"
+    with suppress(Exception):  # its words are anybody's code too
+        words = " ".join(safe(str(wrong)).split())[:300]
+        tell_once(
+            ("raised", name, kind, place),
+            f"the judge {name} raised {kind}: {words} ({place}); it counts as failed and changes nothing;"
+            " mend the judge",
+        )
 
 
 def _too_late(left: float) -> Failure:
     return Failure("timeout", f"no answer within {left:.1f} s")
 
 
-def _answered_in_thread(judge: Judge | None, packet: Packet, left: float) -> Answer | Failure:
+def _answered_in_thread(judge: Judge | None, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
     if judge is None or left <= 0:
         return Failure("no-judge") if judge is None else Failure("deadline", "no time was left to ask")
     said: list[Answer | Failure] = []
-    thread = Thread(target=lambda: said.append(anyio.run(answered, judge, packet, left)), daemon=True)
+    thread = Thread(target=lambda: said.append(anyio.run(answered, judge, packet, left, safe)), daemon=True)
     thread.start()
     thread.join(left + GRACE_SEC)
     return said[0] if said else Failure("timeout", "the judge could not be cancelled")

@@ -243,6 +243,37 @@ def test_whatever_a_judge_does_settle_returns_in_time_and_keeps_the_kind(
     assert way(loop, RunSettled(run="r2"), Scripted([CONTENT]), 8)
 
 
+class Broken:
+    """A judge with a mistake in it, and a key in the words of it."""
+
+    async def ask(self, packet: Packet, deadline: float) -> Answer | Failure:
+        raise LookupError(
+            f"no {'move'!r}\nin api_key=hunter2-hunter2 ({deadline > 0}, {len(packet.questions)})"
+        )
+
+
+@WAYS
+def test_what_a_judge_raises_is_logged_once_with_its_words_and_no_secret(
+    way: Ways, caplog: pytest.LogCaptureFixture
+) -> None:
+    judge = type(f"Broken_{way.__name__}", (Broken,), {})()
+    loop = changed()
+    for run in ("r1", "r1", "r2"):
+        assert way(loop, RunSettled(run=run), judge, 8) is None
+    assert {(one.reason, one.detail) for one in kinds(loop, PassedOver) if isinstance(one, PassedOver)} == {
+        ("judge-failed", "error")
+    }
+    [told] = [record for record in caplog.records if record.name == "loopbook.judges"]
+    assert told.levelname == "WARNING"
+    words = told.getMessage()
+    assert words.startswith(
+        f"the judge Broken_{way.__name__} raised LookupError: no 'move' in api_key=[redacted"
+    )
+    assert "(test_engine.py:" in words
+    assert "hunter2" not in words
+    assert "\n" not in words
+
+
 @WAYS
 @pytest.mark.parametrize("then", [_hang, _shielded, _stubborn])
 def test_a_judge_that_hangs_costs_no_more_than_the_deadline_and_a_fifth_of_a_second(
