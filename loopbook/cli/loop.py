@@ -14,7 +14,7 @@ from loopbook.cli.exits import FOUND
 from loopbook.cli.options import AsJson, LoopId, NewFile, Reader, Session, Store, example, not_blank
 from loopbook.cli.output import lines_of, reader_gone, say, say_json, say_rows
 from loopbook.cli.sayings import closed, reopening
-from loopbook.cli.target import chosen, opened, settings_for
+from loopbook.cli.target import chosen, in_store, opened, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,7 +86,7 @@ def adopt(
         found = books.adopt(loop)
         outcome = found.state.life.outcome
         how = "" if outcome is None else f"; {closed(found.id, outcome)}; {reopening(found.id)}"
-        say(f"{session} goes on with {found.id}{how}")
+        say(in_store(f"{session} goes on with {found.id}{how}", store))
 
 
 @app.command(epilog=example("loopbook loop reopen --loop fix-0"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -20,6 +21,7 @@ from loopbook.cli.exits import CLOSED, CONTINUE, SPOKEN
 from loopbook.cli.options import AsJson, LoopId, Session, Store, example
 from loopbook.cli.output import EMPTY, complain, say, say_json, stdin_text
 from loopbook.cli.sayings import SWITCHED_OFF, closed, reopening
+from loopbook.cli.target import in_store
 from loopbook.errors import InvalidEvent
 from loopbook.limits import SUBAGENT_VARIABLES
 
@@ -96,9 +98,11 @@ def settle(
         say_json({"settle": {**_plain(settled.run, came), **ends, "second_thought": on}})
     else:
         _say_advice(came.advice)
-        _say_nothing_was_done(found.id, came, before, tells=judge != "none")
+        for line in _nothing_was_done(found.id, came, before, tells=judge != "none"):
+            complain(in_store(line, store))
     if why:
-        _say_why(found.id, came.trace, state.runs.undelivered)
+        for line in _why(found.id, came.trace, state.runs.undelivered):
+            complain(in_store(line, store))
         if not on:
             complain(SWITCHED_OFF)
         if outcome is not None and (before is None or as_json):
@@ -170,28 +174,28 @@ def _say_advice(advice: Advice | None) -> None:
             say(line)
 
 
-def _say_nothing_was_done(loop: str, came: Settlement, before: str | None, *, tells: bool) -> None:
+def _nothing_was_done(loop: str, came: Settlement, before: str | None, *, tells: bool) -> Iterator[str]:
     """A silence that somebody might take for consent: the loop was closed ``before``, or there was nobody
     to ask, which ``tells`` only who expects somebody."""
     if before is not None:
-        complain(f"{closed(loop, before)}; nothing was written; {reopening(loop)}")
+        yield f"{closed(loop, before)}; nothing was written; {reopening(loop)}"
     elif tells and any(one.reason == "no-judge" for one in came.trace):
-        complain(
+        yield (
             "there is no judge to ask; the run was recorded and nothing was judged; give one its key with:"
             " loopbook judge key set, or say --judge none"
         )
 
 
-def _say_why(loop: str, trace: tuple[Traced, ...], undelivered: tuple[int, ...]) -> None:
+def _why(loop: str, trace: tuple[Traced, ...], undelivered: tuple[int, ...]) -> Iterator[str]:
     """The reasons, in sentences."""
     from loopbook.audit.reasons import silence
 
     for one in trace:
         if one.reason:
             about = f"{one.advisor}, unit {one.unit}" if one.unit else one.advisor
-            complain(f"{about}: {one.reason}: {silence(one.reason, one.detail)}")
+            yield f"{about}: {one.reason}: {silence(one.reason, one.detail)}"
         elif one.did == "done before":
-            complain(f"{one.advisor}: this run has been decided before{_not_handed_on(loop, undelivered)}")
+            yield f"{one.advisor}: this run has been decided before{_not_handed_on(loop, undelivered)}"
 
 
 def _not_handed_on(loop: str, seqs: tuple[int, ...]) -> str:

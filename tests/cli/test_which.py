@@ -118,6 +118,16 @@ def test_a_remedy_speaks_of_the_store_that_was_named(cli: Cli, argv: tuple[str, 
     assert line.endswith(f"{remedy}\n")
 
 
+def test_what_a_settle_tells_to_call_is_called_on_the_store_that_was_named(cli: Cli) -> None:
+    where = ("--store", "other.db")
+    cli.ok("loop", "start", "--kind", "fix", "--intent", "x", "--id", "a", *where)
+    cli.ok("loop", "close", "--anyway", "--judge", "none", *where)
+    remedy = "reopen it with: loopbook loop reopen --store other.db --loop a"
+    assert cli("loop", "settle", "r1", "--loop", "a", *where).err.endswith(f"{remedy}\n")
+    assert cli.ok("loop", "adopt", "a", *where).endswith(f"{remedy}\n")
+    cli.ok("loop", "reopen", "--store", "other.db", "--loop", "a")
+
+
 def test_a_password_in_a_stores_url_is_in_no_remedy() -> None:
     told = in_store("see: loopbook loop list", "postgresql://me:pw-of-mine@localhost/books")
     assert "pw-of-mine" not in told
