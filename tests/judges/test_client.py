@@ -193,7 +193,7 @@ def test_any_other_answer_is_final(status: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tls", "cut-off", "garbage", "too-large", "error"])
-def test_of_broken_connections_only_one_that_was_never_there_is_tried_again(kind: str) -> None:
+def test_of_broken_connections_only_one_on_which_no_answer_began_is_tried_again(kind: str) -> None:
     assert pause_before_next(Failure(kind), 0.5) is None
     assert pause_before_next(Failure("connect"), 0.5) is not None
 

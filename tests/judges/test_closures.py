@@ -12,7 +12,8 @@ import pytest
 
 from loopbook import own
 from loopbook.judges import Failure
-from loopbook.judges.system_one import lines
+from loopbook.judges.system_one import SystemOne, lines
+from loopbook.judges.system_one.address import origin_of
 from loopbook.judges.system_one.closures import CLOSED_SEC, FILE, MOST, Closures
 from loopbook.judges.system_one.lines import LineId
 from loopbook.places import data_folder
@@ -92,9 +93,26 @@ def test_a_file_that_is_none_closes_nothing(tmp_path: Path, text: str) -> None:
     assert Closures(tmp_path).kind(LINE) == ""
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+def test_where_no_file_can_be_written_this_process_knows_until_it_ends_or_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     for place in (Closures(tmp_path / "file"), Closures()):
         place.close(LINE, "http-auth")
+        assert place.kind(LINE) == "http-auth"
         place.open(LINE.origin)
         assert place.kind(LINE) == ""
+    Closures().close(LINE, "http-payment")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + CLOSED_SEC + 1)
+    assert Closures().kind(LINE) == ""
+
+
+def test_a_judge_that_stays_asks_again_once_somebody_has_opened_the_line(faulty: Faulty, key: str) -> None:
+    judge = SystemOne(faulty.at("no-credit"), key=key, allow_http=True)
+    heard = [anyio.run(judge.ask, PACKET, 5) for _ in range(2)]
+    assert [one.kind for one in heard if isinstance(one, Failure)] == ["http-payment", "circuit-open"]
+    Closures().open(origin_of(judge.base_url))
+    again = anyio.run(judge.ask, PACKET, 5)
+    assert isinstance(again, Failure)
+    assert again.kind == "http-payment"

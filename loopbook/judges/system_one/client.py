@@ -197,7 +197,7 @@ def _endpoint(base: str, judge: SystemOne) -> str:
 
 async def _asked(judge: SystemOne, ready: Ready, ends: float, bill: Bill) -> Answer | Failure:
     """Ask, and ask again where that may help and there is time."""
-    if closed := ready.line.closed or judge.closures.kind(ready.line_id):
+    if closed := judge.closures.kind(ready.line_id):
         return Failure("circuit-open", f"{ready.line_id.origin}: {FAILURES.get(closed, closed)}")
     client = client_for(ready.url)
     if isinstance(client, Failure):
@@ -233,7 +233,6 @@ def _note(judge: SystemOne, ready: Ready, reply: Reply, outcome: Answer | Failur
         return
     origin, kind = ready.line_id.origin, outcome.kind
     if kind in CLOSING:
-        ready.line.closed = kind
         judge.closures.close(ready.line_id, kind)
         tell_once(
             (*ready.line_id, kind),

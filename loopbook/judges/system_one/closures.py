@@ -1,9 +1,11 @@
 """Lines that a server closed, for as long as programs come and go that each ask once.
 
-Theory. A coordinator that starts a command for every settle would send a key that was refused with each of
-them. So the refusal is kept: the server, a hash of the key and when it ends, in a file that only its owner
-may read. It holds back a request and nothing else, so one that cannot be read or written is not there, and
-it ends by itself: a person may have paid meanwhile, or been given access.
+Theory. A server that has refused the key, or is not paid, would refuse every further request too, so none
+is made until the key or the address is another, or time has passed: a person may have paid meanwhile, or
+been given access. A coordinator that starts a command for every settle would send the key with each of
+them. So the refusal is kept in a file that only its owner may read: the server, a hash of the key and when
+it ends. It holds back a request and nothing else, so where the file cannot be read or written, or there is
+none, this process alone knows.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ CLOSED_SEC = 900
 #: No more lines than this are kept, the newest.
 MOST = 50
 
+#: What no file keeps, for all judges of this process.
+_HERE: list[_Row] = []
+
 
 class _Row(NamedTuple):
     origin: str
@@ -40,7 +45,7 @@ class _Row(NamedTuple):
 
 
 class Closures:
-    """The file of closed lines in a folder, there or not; without a folder nothing is kept."""
+    """The file of closed lines in a folder, there or not; without a folder this process keeps them."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._file = None if folder is None else folder / FILE
@@ -62,17 +67,18 @@ class Closures:
             self._keep(left)
 
     def _rows(self) -> list[_Row]:
-        try:
-            found = [] if self._file is None else rows_of(self._file, len(_Row._fields))
-        except KeyFileRefused:
-            return []
+        found: list[list[str]] = [[*map(str, row)] for row in _HERE]
+        with suppress(KeyFileRefused):
+            found += [] if self._file is None else rows_of(self._file, len(_Row._fields))
         now = time.time()
         return [row for fields in found if (row := _Row.read(fields, now))]
 
     def _keep(self, rows: list[_Row]) -> None:
+        _HERE[:] = rows
         if self._file is not None:
             with suppress(OSError):
                 keep_rows(self._file, rows)
+                _HERE.clear()
 
 
 def _names(line: LineId) -> tuple[str, str]:

@@ -2,8 +2,7 @@
 
 Theory. A *line* is a server and a key. At most ``AT_ONCE`` requests are on it, whoever asks, from
 whichever thread or event loop: servers queue more, and small ones drop them. Once the server has
-refused the key, or is not paid, the line is *closed*: every further request would be refused too, so
-none is made until the key or the address is another.
+refused the key, or is not paid, the line is *closed* (``closures``).
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ class Line:
 
     def __init__(self) -> None:
         self._slots = BoundedSemaphore(AT_ONCE)
-        #: The kind of failure that closed it.
-        self.closed = ""
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -1,7 +1,7 @@
 """Whether, and when, it is worth asking again. Pure, but for the dice.
 
-A request is made again after a busy or failing server and after a connection that was not to be had;
-never after an answer, a refusal, or a connection that broke inside an answer.
+A request is made again after a busy or failing server, and after a connection that was not to be had or
+that ended before an answer began; never after an answer, a refusal, or one that broke inside an answer.
 """
 
 from __future__ import annotations
