@@ -51,29 +51,43 @@ def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer
     ('no answer to what was asked', Cost(input_tokens=None, output_tokens=None, cost_usd=0.5))
     """
     if isinstance(answer, Failure):
-        kind = str(answer.kind)  # a judge may give anything
-        took = None if answer.took is None else _cost(answer.took)
-        failure = answer if kind in FAILURES else Failure("error", kind[:NAME_CHARS])
-        return failure._replace(took=took)
+        return _failure(answer)
     unkept = Failure("garbage", "an answer that cannot be kept", _cost(answer))
     try:
         fitting, dropped = _fitting(answer, questions)
         if dropped and not fitting.values:
             return unkept._replace(detail="no answer to what was asked")
         return fitting if _can_be_kept(fitting) else unkept
-    except (AttributeError, TypeError, ValueError, RecursionError, OverflowError):
+    except Exception:  # noqa: BLE001 - what a judge's own values do when they are looked at, nobody knows
         return unkept
+
+
+def _failure(given: Failure) -> Failure:
+    """A failure in texts alone; of a kind that is not in the table, or none, it is an error."""
+    took = None if given.took is None else _cost(given.took)
+    try:
+        kind, detail = str(given.kind), str(given.detail)
+    except Exception:  # noqa: BLE001 - as above
+        return Failure("error", "a kind that cannot be told", took)
+    return Failure(kind, detail, took) if kind in FAILURES else Failure("error", kind[:NAME_CHARS], took)
 
 
 def _cost(told: object) -> Cost:
     """What an answer or a failure took, as far as a book can keep it."""
-    given = [getattr(told, name, None) for name in Cost._fields]
+    given = [_told(told, name) for name in Cost._fields]
     kept = [
         one if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= HIGHEST else None
         for one in given
     ]
     sent, got = (one if isinstance(one, int) else None for one in kept[:2])
     return Cost(sent, got, kept[2])
+
+
+def _told(by: object, name: str) -> object:
+    try:
+        return getattr(by, name, None)
+    except Exception:  # noqa: BLE001 - as above
+        return None
 
 
 def _fitting(answer: Answer, questions: Mapping[str, Question]) -> tuple[Answer, bool]:

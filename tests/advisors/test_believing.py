@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from types import MappingProxyType
 from typing import cast
 
@@ -63,8 +64,53 @@ def test_what_a_failure_took_is_kept_as_far_as_it_can_be_meant(number: object) -
     assert known(Failure("timeout", "", took), ASKED) == Failure("timeout", "", Cost(None, 2, None))
 
 
+class Word(Enum):
+    """A kind that reads as one of the table and is none."""
+
+    LATE = "timeout"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Untellable:
+    """What cannot be told, nor looked into."""
+
+    def __str__(self) -> str:
+        raise ValueError("no")
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __getitem__(self, name: object) -> object:
+        raise KeyError(name)
+
+    def __len__(self) -> int:
+        return 1
+
+    @property
+    def cost_usd(self) -> float:
+        raise ValueError("no")
+
+
+def test_a_failure_is_kept_in_texts_alone_whatever_its_words_are() -> None:
+    came = known(Failure(cast("str", Word.LATE), "x", COST), ASKED)
+    assert came == Failure("timeout", "x", COST)
+    assert isinstance(came, Failure)
+    assert type(came.kind) is str
+    untold = Failure("error", "a kind that cannot be told", COST)
+    assert known(Failure(cast("str", Untellable()), "x", COST), ASKED) == untold
+    assert known(Failure("timeout", cast("str", Untellable()), COST), ASKED) == untold
+
+
+def test_an_answer_whose_values_lie_is_none() -> None:
+    lies = dear(Answer(cast("dict[str, Likely]", Untellable())))
+    assert known(lies, ASKED) == Failure("garbage", "an answer that cannot be kept", COST)
+
+
 def test_what_a_failure_took_may_be_anything() -> None:
-    assert known(Failure("timeout", "", cast("Cost", "much")), ASKED) == Failure("timeout", "", Cost())
+    for took in ("much", Untellable()):
+        assert known(Failure("timeout", "", cast("Cost", took)), ASKED) == Failure("timeout", "", Cost())
 
 
 def test_tokens_are_counted_in_whole_ones() -> None:
