@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -159,3 +163,103 @@ def test_a_projects_file_can_neither_name_nor_pay_the_judge(tmp_path: Path) -> N
         (tmp_path / ".loopbook.toml").write_text(line)
         with pytest.raises(InvalidSettings, match="may not be set by a project"):
             load_settings(tmp_path, {"HOME": str(tmp_path / "home")}, platform="linux")
+
+
+# --- the books with all of it -------------------------------------------------------------------------
+
+
+#: Every setting that books hold, as a user's file says it and as it arrives. One that is new belongs
+#: here, or to what is not the books'.
+OF_THE_BOOKS: dict[str, tuple[str, Callable[[Books], object], object]] = {
+    "store": ('"sqlite:///of-the-user.db"', lambda books: Path(books.url).name, "of-the-user.db"),
+    "kinds_dir": ('"kinds"', lambda books: "mine" in books.kinds, True),
+    "review_tier": ('"full"', lambda books: books.start("chore", "x").state.life.review_tier, "full"),
+    "checks": ("", lambda books: books.options.checks, (("./verify-*", "lint"),)),
+    "judge_timeout": ("3", lambda books: books.options.timeout, 3),
+    "judge_cap": ("0.25", lambda books: books.options.cap_usd, 0.25),
+    "second_thought": ("false", lambda books: books.options.advisors, ()),
+    "max_continuations": ("1", lambda books: books.options.max_continuations, 1),
+}
+#: Those of second thought itself arrive with it, and are looked at above.
+IN_SECOND_THOUGHT = {"done_threshold", "quality_threshold", "waiting_tools", "subagent_tools"}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder of settings, in which they work too."""
+    for name in [*os.environ]:
+        if name.startswith(("LOOPBOOK_", "XDG_")):
+            monkeypatch.delenv(name)
+    folder = tmp_path / ".config" / "loopbook"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.chdir(folder)
+    (folder / "kinds").mkdir()
+    (folder / "kinds" / "mine.toml").write_text(
+        'name = "mine"\n[[phase]]\nname = "close"\nneeds = [{ is = "closable" }]'
+    )
+    return folder
+
+
+def write_settings(home: Path) -> None:
+    lines = [f"{name} = {text}" for name, (text, _, _) in OF_THE_BOOKS.items() if text]
+    lines += ["[[checks]]", f"folder = {str(home)!r}", 'command = "./verify-*"', 'scope = "lint"']
+    (home / "settings.toml").write_text("\n".join(lines))
+
+
+def test_every_setting_of_the_user_is_the_books_or_the_judges() -> None:
+    of_the_judge = {name for name in SETTINGS if name.startswith("judge_")} - {"judge_timeout", "judge_cap"}
+    assert {*OF_THE_BOOKS, *IN_SECOND_THOUGHT} == set(SETTINGS) - of_the_judge
+
+
+@pytest.mark.parametrize("name", OF_THE_BOOKS)
+def test_the_books_of_the_user_have_every_setting(home: Path, name: str) -> None:
+    write_settings(home)
+    _, arrived, value = OF_THE_BOOKS[name]
+    with own.books(settings=load_settings(home)) as books:
+        assert arrived(books) == value
+
+
+def test_books_that_are_only_opened_have_none_of_it_but_the_store_and_the_kinds(home: Path) -> None:
+    write_settings(home)
+    with Books.open() as books:
+        had = {name for name, (_, arrived, value) in OF_THE_BOOKS.items() if arrived(books) == value}
+    assert had == {"store", "kinds_dir"}
+
+
+def test_the_variables_of_the_user_hold_and_a_url_outweighs_their_store(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOOPBOOK_MAX_CONTINUATIONS", "0")
+    monkeypatch.setenv("LOOPBOOK_REVIEW_TIER", "full")
+    with own.books(f"sqlite:///{home}/mine.db", session="s1") as books:
+        assert Path(books.url).name == "mine.db"
+        loop = books.start("change", "Add a retry")
+        loop.record(Change(summary="one", paths=("a.py",)))
+        advice = loop.settle_blocking(RunSettled(run="r1"), judge=Scripted([CONTENT]))
+        assert advice is not None
+        assert not advice.continues
+        assert (loop.state.life.review_tier, loop.state.life.session) == ("full", "s1")
+
+
+def test_the_projects_file_counts_where_one_works(home: Path) -> None:
+    (home / ".loopbook.toml").write_text("max_continuations = 2")
+    with own.books("memory:") as books:
+        assert books.options.max_continuations == 2
+
+
+def test_a_tier_that_is_given_outweighs_the_users(home: Path) -> None:
+    write_settings(home)
+    with own.books("memory:") as books:
+        assert books.start("chore", "x", review_tier="none").state.life.review_tier == "none"
+
+
+def test_books_that_settle_nothing_import_no_advisor(home: Path) -> None:
+    write_settings(home)
+    code = (
+        "import sys; from loopbook import own; own.books('memory:', settles=False).start('chore', 'x');"
+        " print([name for name in sys.modules if name.startswith('loopbook.advisors')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
