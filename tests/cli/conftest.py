@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import signal
@@ -17,9 +18,11 @@ import pytest
 
 from loopbook.books import Books
 from loopbook.cli import main
+from loopbook.cli.exits import FOUND
 from loopbook.entry import Entry
 from loopbook.events import ChildLinked, LoopClosed, TodoOpened, UnitAdded
 from tests.conftest import ROOT
+from tests.flows import CONTENT
 
 
 class Ran(NamedTuple):
@@ -138,6 +141,38 @@ def busy(cli: Cli, stores: Path) -> Cli:
     """The same, with a todo ``t1``, a unit ``a`` and a child ``c1`` in the open loop."""
     shutil.copy(stores / "busy.db", cli.store)
     return cli
+
+
+#: What is said of ``changed``, and who says it.
+STALE = "next: verify (no passing check (tests, build, manual) since the last change)\n"
+SCRIPT = ("--judge", "script:answers.jsonl")
+
+
+@pytest.fixture
+def changed(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """An open loop in which something was changed, and a judge that agrees: ``answers.jsonl``; nobody else
+    can be asked."""
+    for name in ("TYPESAFE_API_KEY", "TYPESAFE_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    loop.ok("loop", "record", "check", "--command", "pytest", "--exit-code", "1")
+    loop.ok("loop", "record", "change", "--summary", "guard the empty case")
+    answer(loop)
+    return loop
+
+
+def answer(loop: Cli, *lines: dict[str, object]) -> None:
+    """What the scripted judge says from now on."""
+    text = "\n".join(json.dumps(line) for line in lines or (CONTENT,))
+    (loop.folder / "answers.jsonl").write_text(text, "utf-8")
+
+
+def pending(cli: Cli) -> None:
+    """A close of ``fix-1`` that a failed judge has left pending, and of which nothing is missing."""
+    cli.ok("loop", "record", "check", "--command", "pytest", "--exit-code", "0")
+    cli.ok("loop", "record", "review", "--reviewer", "r", "--tier", "full")
+    answer(cli, {"fails": "timeout"})
+    assert cli("loop", "close", "--claim", "the crash is gone", *SCRIPT).code == FOUND
+    answer(cli)
 
 
 @pytest.fixture

@@ -9,35 +9,10 @@ import pytest
 
 from loopbook.cli.exits import CLOSED, CONTINUE, FOUND, USAGE
 from loopbook.events import RunSettled
-from tests.cli.conftest import Cli
+from tests.cli.conftest import SCRIPT, Cli, answer, pending
 from tests.flows import CONTENT
 
-SCRIPT = ("--judge", "script:answers.jsonl")
 SETTLE = ("loop", "settle")
-
-
-@pytest.fixture
-def changed(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """An open loop in which something was changed, and a judge that agrees: ``answers.jsonl``."""
-    for name in ("TYPESAFE_API_KEY", "TYPESAFE_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    loop.ok("loop", "record", "check", "--command", "pytest", "--exit-code", "1")
-    loop.ok("loop", "record", "change", "--summary", "guard the empty case")
-    answers(loop, CONTENT)
-    return loop
-
-
-def answers(loop: Cli, line: dict[str, object]) -> None:
-    (loop.folder / "answers.jsonl").write_text(json.dumps(line))
-
-
-def pending(cli: Cli) -> None:
-    """A declared close that nobody has judged, and of which nothing is missing."""
-    cli.ok("loop", "record", "check", "--command", "pytest", "--exit-code", "0")
-    cli.ok("loop", "record", "review", "--reviewer", "r", "--tier", "full")
-    answers(cli, {"fails": "timeout"})
-    assert cli("loop", "close", *SCRIPT).code == FOUND
-    answers(cli, CONTENT)
 
 
 # --- what a shell cannot mean ---------------------------------------------------------------------
@@ -81,7 +56,7 @@ def test_a_slip_in_a_scripted_judge_is_refused_with_its_line(changed: Cli, line:
 
 
 def test_what_a_scripted_judge_leaves_out_may_be_null(changed: Cli) -> None:
-    answers(changed, {**CONTENT, "quality": None})
+    answer(changed, {**CONTENT, "quality": None})
     assert changed.ok(*SETTLE, "r1", *SCRIPT).startswith("next: verify")
 
 
@@ -146,7 +121,7 @@ def test_a_close_that_nobody_has_judged_says_that_it_stays_declared(changed: Cli
     ran = changed("loop", "close", "--judge", "none")
     assert (ran.code, ran.out.splitlines()[-1]) == (FOUND, stays)
     assert json.loads(changed("loop", "close", "--judge", "none", "--json").out)["close"]["declared"] is True
-    answers(changed, {**CONTENT, "done": 0.1})
+    answer(changed, {**CONTENT, "done": 0.1})
     ran = changed("loop", "close", *SCRIPT)
     assert ran.code == FOUND
     assert stays not in ran.out, "it was answered"
