@@ -21,18 +21,19 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 import anyio
 from anyio import to_thread
 
-from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.advisors.asking import Answer, Cost, Failure, Packet, cost_of
 from loopbook.advisors.believing import known
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
 from loopbook.entry import Entry
 from loopbook.errors import NoSuchLoop, Stale
+from loopbook.events import Judged, PassedOver
 from loopbook.judges import Judge
 from loopbook.judges.telling import tell_once
 from loopbook.limits import SETTLE_SEC
 from loopbook.projections import BookState
-from loopbook.projections.spending import over
+from loopbook.projections.spending import over, with_more
 from loopbook.settlement import Append, Ask, Flow, Heard, Read, Written
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Driven(Generic[T]):
         self._cap_usd = cap_usd
         self._flow: Flow[T] | None = None
         self._result: list[T] = []
+        self._unkept: list[Answer | Cost] = []
         self.ask: Ask | None = None
 
     def start(self) -> Self:
@@ -96,7 +98,10 @@ class Driven(Generic[T]):
         """Answer the ask, and go on to the next one or the end. What is no answer to it is a failure."""
         if self.ask is None:
             raise RuntimeError("nothing was asked; nothing was written; look at the result")
-        self._go_on(self._heard(known(answer, self.ask.packet.questions)))
+        heard = known(answer, self.ask.packet.questions)
+        took = heard.took if isinstance(heard, Failure) else heard
+        self._unkept += [took] if took else []
+        self._go_on(self._heard(heard))
         return self
 
     def safe(self, text: str) -> str:
@@ -140,11 +145,25 @@ class Driven(Generic[T]):
 
     def _over_cap(self) -> str:
         """Why nobody may be asked for this book any more, or nothing."""
-        return "" if self._cap_usd is None else over(self._book.state(self._stream).spent, self._cap_usd)
+        if self._cap_usd is None:
+            return ""
+        spent = self._book.state(self._stream).spent
+        return over(with_more(spent, [one.cost_usd for one in self._unkept]), self._cap_usd)
 
     def _heard(self, answer: Answer | Failure) -> Heard:
-        idle = self._idle is None or self._idle()
-        return Heard(answer, self._book.state(self._stream), idle)
+        return Heard(answer, self._book.state(self._stream), self._is_idle())
+
+    def _is_idle(self) -> bool:
+        """What the host says; where it fails to, nobody is interrupted."""
+        try:
+            return self._idle is None or bool(self._idle())
+        except Exception as wrong:  # noqa: BLE001 - an answer was paid for: it is kept, as too late
+            tell_once(
+                ("idle", type(wrong).__qualname__),
+                f"whether the session is idle could not be told ({type(wrong).__qualname__});"
+                " it is taken to be busy, and nothing is said; mend what was given as idle",
+            )
+            return False
 
     def _read(self, step: Read) -> Entry:
         entry = next(self._book.entries(self._stream, step.seq - 1, 1), None)
@@ -159,6 +178,8 @@ class Driven(Generic[T]):
             self._book.append(self._stream, *step.drafts, after=step.after, session=self._session)
         except Stale:
             return Written(self._book.state(self._stream), taken=False)
+        if any(isinstance(draft.event, Judged | PassedOver) and draft.event.asked for draft in step.drafts):
+            self._unkept = []
         return Written(self._book.state(self._stream), taken=True)
 
 
@@ -208,7 +229,7 @@ async def answered(judge: Judge | None, packet: Packet, left: float, safe: Safe)
     if in_time:
         return Failure("error", "CancelledError") if task.cancelled() else task.result()
     await asyncio.wait({task}, timeout=GRACE_SEC)
-    return _too_late(left)
+    return _too_late(left, task.result() if task.done() and not task.cancelled() else None)
 
 
 async def _said(judge: Judge, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
@@ -237,8 +258,10 @@ def _tell_of(judge: Judge, wrong: BaseException, safe: Safe) -> None:
         )
 
 
-def _too_late(left: float) -> Failure:
-    return Failure("timeout", f"no answer within {left:.1f} s")
+def _too_late(left: float, said: Answer | Failure | None = None) -> Failure:
+    """``said`` is what came all the same, once it was cancelled: it has cost what it has."""
+    took = None if said is None else said.took if isinstance(said, Failure) else cost_of([said])
+    return Failure("timeout", f"no answer within {left:.1f} s", took)
 
 
 def _answered_in_thread(judge: Judge | None, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
@@ -246,6 +269,9 @@ def _answered_in_thread(judge: Judge | None, packet: Packet, left: float, safe: 
         return Failure("no-judge") if judge is None else Failure("deadline", "no time was left to ask")
     said: list[Answer | Failure] = []
     thread = Thread(target=lambda: said.append(anyio.run(answered, judge, packet, left, safe)), daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # the process may have no more of them
+        return Failure("error", "no thread was to be had")
     thread.join(left + GRACE_SEC)
     return said[0] if said else Failure("timeout", "the judge could not be cancelled")

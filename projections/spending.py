@@ -8,6 +8,8 @@ may come from anywhere, so a number that no server could have meant is not known
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from loopbook.events import Judged, PassedOver
 from loopbook.projections.state import Spent
 
@@ -32,6 +34,22 @@ def spent(before: Spent, event: Judged | PassedOver) -> Spent:
         before.cost_usd + (cost or 0.0),
         before.unpriced + (answers if cost is None else 0),
     )
+
+
+def with_more(total: Spent, usd: Iterable[float | None]) -> Spent:
+    """The total with answers that no entry counts yet, by what each has cost.
+
+    >>> with_more(Spent(answers=1, cost_usd=0.25), [0.5, None])
+    Spent(answers=3, input_tokens=0, output_tokens=0, cost_usd=0.75, unpriced=1)
+    """
+    for cost in map(_counted, usd):
+        unknown = 0 if cost is not None else 1
+        total = total._replace(
+            answers=total.answers + 1,
+            cost_usd=total.cost_usd + (cost or 0.0),
+            unpriced=total.unpriced + unknown,
+        )
+    return total
 
 
 def over(total: Spent, cap_usd: float) -> str:
