@@ -73,6 +73,7 @@ def test_a_kind_is_walked_too(cli: Cli) -> None:
 def test_what_a_walk_finds_is_told_with_its_scenario(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "specs" / "kinds" / "chore.toml", cli.folder / "c.toml")
     monkeypatch.setattr(verification, "verified", lambda _: False)
+    monkeypatch.setattr(verification, "missing", lambda _, words: (words,))
     ran = cli("kinds", "check", "--walk", "1", "c.toml")
     assert (ran.code, ran.err) == (FOUND, "")
     first, *scenario = ran.out.splitlines()
