@@ -62,7 +62,7 @@ class Ledger(Recorder):
         """
         given.keywords(more, Settling.__optional_keys__)
         given.how(more)
-        draft = given.run(run)
+        (draft,) = self.book.hygiene.drafts((given.run(run),))  # known by the id that the book has
         from loopbook.settlement import settle
 
         speak = self._speaking(more.get("advisors"))
@@ -192,7 +192,8 @@ class Ledger(Recorder):
         )
 
     def acknowledge(self, *advice: Advice, session: str | None = None) -> None:
-        """Tell the book that these were handed to the agent; told again, nothing changes.
+        """Tell the book that these were handed to the agent; told again, nothing changes, nor by what
+        another book has said.
 
         Raises ``InvalidArgument`` for what is no advice, ``None`` too.
         """
@@ -201,8 +202,9 @@ class Ledger(Recorder):
                 raise given.wrong(
                     "an advice is acknowledged", one, "give what settle or undelivered returned"
                 )
-        open_ones = set(self.state.runs.undelivered)
-        told = [one for one in advice if one.seq in open_ones]
+        said = {one.seq: (one.advisor, one.text) for one in self.undelivered()}
+        clean = self.book.hygiene.text
+        told = [one for one in advice if said.get(one.seq) == (one.advisor, clean(one.text))]
         if told:
             drafts = [Draft(Delivered(notice=one.seq), host_ref=f"delivered:{one.seq}") for one in told]
             self.record(*drafts, session=session)

@@ -61,7 +61,7 @@ def admit(state: Standing, event: e.Event, unit: str | None = None) -> None:
     Traceback (most recent call last):
     loopbook.errors.UnknownTodo: todo 't1' is not open: never opened, or done or dropped already; ...
     """
-    if state.life.outcome is not None and not isinstance(event, e.LoopReopened | e.Forked):
+    if state.life.outcome is not None and not isinstance(event, _AFTER_THE_END):
         raise LoopClosed(f"the loop is closed; {_UNCHANGED}; reopen it first")
     _check_id(event)
     _check_unit(state, event, unit)
@@ -71,6 +71,8 @@ def admit(state: Standing, event: e.Event, unit: str | None = None) -> None:
 
 
 _UNCHANGED = "the book is unchanged"
+#: What a closed loop takes: what opens it again, and that what was said has arrived.
+_AFTER_THE_END = (e.LoopReopened, e.Forked, e.Delivered)
 
 
 def _check_id(event: e.Event) -> None:

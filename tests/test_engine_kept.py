@@ -1,4 +1,4 @@
-"""Whatever comes of an ask, what it has cost is counted, and nothing of it reaches the caller."""
+"""What is kept of an ask, a run and an advice, whatever comes of them: costs, names, that it arrived."""
 
 from __future__ import annotations
 
@@ -86,3 +86,41 @@ def test_where_no_thread_is_to_be_had_the_judge_has_failed(monkeypatch: pytest.M
     monkeypatch.setattr(Thread, "start", none_left)
     came = loop.settlement_blocking(e.RunSettled(run="r1"), judge=Scripted([CONTENT]))
     assert [(one.reason, one.detail) for one in came.trace if one.reason] == [("judge-failed", "error")]
+
+
+# --- runs and advice by their names ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("run", ["ghp_" + "a1B2" * 9, "r\ud800", "x" * 5])
+def test_a_run_is_known_by_the_id_that_the_book_has(run: str) -> None:
+    loop = Books.open("memory:").start("change", "Add a retry")
+    loop.record(e.Change(summary="one"))
+    assert loop.settle_blocking(e.RunSettled(run=run), judge=Scripted([CONTENT]))
+    again = loop.settlement_blocking(e.RunSettled(run=run), judge=Scripted([CONTENT]))
+    assert [one.did for one in again.trace] == ["done before"]
+    assert len([one for one in loop.entries() if isinstance(one.event, e.RunSettled)]) == 1
+
+
+def test_advice_is_acknowledged_though_the_loop_is_closed_since() -> None:
+    loop = Books.open("memory:").start("change", "Add a retry")
+    loop.record(e.Change(summary="one"))
+    advice = loop.settle_blocking(e.RunSettled(run="r1"), judge=Scripted([CONTENT]))
+    assert advice is not None
+    loop.close_anyway()
+    loop.acknowledge(advice)
+    assert loop.undelivered() == ()
+    assert loop.state.life.outcome == "over_concerns"
+
+
+def test_what_another_loop_was_told_acknowledges_nothing() -> None:
+    books = Books.open("memory:")
+    one, other = books.start("change", "Add a retry"), books.start("chore", "Tidy up")
+    one.record(e.Change(summary="one"))
+    other.record(e.Change(summary="one"), e.Check(command="pytest", outcome="pass"))
+    first = one.settle_blocking(e.RunSettled(run="r1"), judge=Scripted([CONTENT]))
+    other.record(e.Watch(text="ci"))
+    assert first is not None
+    second = other.settle_blocking(e.RunSettled(run="r1"), judge=Scripted([{**CONTENT, "move": "back"}]))
+    assert second is not None
+    one.acknowledge(second._replace(seq=first.seq))
+    assert one.undelivered() == (first,)
