@@ -5,7 +5,7 @@ An edge: settings and environment are read here, and handed on as values.
 ::
 
     with own.books() as books:  # the user's store, kinds, checks, review tier, bounds and advisors
-        judge = own.judge(load_settings())  # and the user's judge; nobody without a key
+        judge = own.judge()  # and the user's judge; nobody without a key
 """
 
 from __future__ import annotations
@@ -46,24 +46,31 @@ def books(
     'full'
     """
     from loopbook.books import Books
-    from loopbook.settings import load_settings
 
-    own = load_settings(Path.cwd()) if settings is None else settings
+    own = _here() if settings is None else settings
     store = own.store if url is None else url
     kept = options(own) if settles else recording(own)
     return Books.open(store, session=session, host=host, kinds_dir=own.kinds_dir, options=kept)
 
 
-def judge(settings: Settings, environ: Mapping[str, str] | None = None) -> SystemOne | None:
+def judge(settings: Settings | None = None, environ: Mapping[str, str] | None = None) -> SystemOne | None:
     """The judge that settings and environment name; nobody where a key is needed and there is none.
 
+    ``settings`` are those that hold in the current folder, unless others are given.
     The key is looked for anew each time something is asked; where a server refuses it, other processes know
     that from the user's data folder. Raises ``UnknownDialect``.
     """
     env = os.environ if environ is None else environ
-    found = system_one(settings, env)
+    found = system_one(_here() if settings is None else settings, env)
     found.closures = closures(env)
     return found if found.can_ask() else None
+
+
+def _here() -> Settings:
+    """The settings that hold in the current folder."""
+    from loopbook.settings import load_settings
+
+    return load_settings(Path.cwd())
 
 
 def judge_of(environ: Mapping[str, str], redactor: Redactor | None = None) -> SystemOne | None:

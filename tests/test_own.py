@@ -243,6 +243,17 @@ def test_the_variables_of_the_user_hold_and_a_url_outweighs_their_store(
         assert (loop.state.life.review_tier, loop.state.life.session) == ("full", "s1")
 
 
+def test_the_users_judge_is_that_of_the_file_and_the_variables(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "settings.toml").write_text('judge_url = "http://127.0.0.1:9"\njudge_model = "m-1"\n')
+    monkeypatch.setenv("LOOPBOOK_JUDGE_MODEL", "m-2")
+    monkeypatch.setenv("LOOPBOOK_JUDGE_KEY", "some-key-0123")
+    found = own.judge()
+    assert found is not None
+    assert (found.base_url, found.model) == ("http://127.0.0.1:9", "m-2")
+
+
 def test_the_projects_file_counts_where_one_works(home: Path) -> None:
     (home / ".loopbook.toml").write_text("max_continuations = 2")
     with own.books("memory:") as books:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from loopbook import Books, Prompted
 from loopbook.cli import main
 from loopbook.cli.exits import EXIT_CODES
+from loopbook.errors import InvalidEvent
 from loopbook.settings import SETTINGS, config_folder, data_folder, load_settings
 from loopbook.settings.table import Setting
 from tests.conftest import ROOT
@@ -64,6 +67,9 @@ def test_an_example_in_python_prints_what_stands_under_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(("LOOPBOOK_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))  # of a user who has set nothing
     for _ in range(2):  # whoever tries it tries it twice
         exec(compile(example, "README.md", "exec"), {})
         assert capsys.readouterr().out == printed
@@ -150,3 +156,12 @@ def test_a_sample_that_is_not_what_is_printed_is_seen() -> None:
     assert shows(["...", "c", "..."], printed)
     for wrong in (["a", "c", "..."], ["...", "c"], ["a", "...", "x", "..."], ["...", "d", "c"]):
         assert not shows(wrong, printed)
+
+
+def test_the_prompt_that_is_shown_is_one_that_lets_runs_go_on_again() -> None:
+    (shown,) = re.findall(r"`(Prompted\(.*?\))`", README)
+    loop = Books.open("memory:").start("fix", "x")
+    loop.record(eval(shown, {"Prompted": Prompted}))
+    assert [entry.event.type for entry in loop.entries()] == ["loop_opened", "prompted"]
+    with pytest.raises(InvalidEvent, match="Prompted: prompt is missing; nothing was written"):
+        Prompted(text="without an id")  # type: ignore[call-arg]  # that it may not is the claim
