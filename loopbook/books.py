@@ -130,7 +130,7 @@ class Books:
     def start(
         self,
         kind: str | Kind,
-        intent: str,
+        intent: str | None,
         *,
         anchor: str | None = None,
         review_tier: Tier | None = None,
@@ -139,18 +139,19 @@ class Books:
     ) -> Loop:
         """Open a loop; it becomes the session's current book.
 
-        ``anchor`` is where the work starts from (a revision, an issue), ``review_tier`` the least
+        ``intent`` is what is wanted (``None``: nobody has said it); ``anchor`` is where the work starts from (a revision, an issue), ``review_tier`` the least
         review it asks for (default: the books' options have it). Raises ``UnknownKind``,
         ``InvalidLoopId``, ``InvalidEvent`` for a blank intent, and ``AlreadyUsed`` for an ``id`` that
         the store has.
         """
-        given.text("an intent", intent)
-        if not intent.strip():
+        if intent is not None:
+            given.text("an intent", intent)
+        if intent is not None and not intent.strip():
             raise InvalidEvent("the intent is blank", ("intent",))
         known = kind if isinstance(kind, Kind) else self._kind(kind)
         opened = LoopOpened(
             kind=known.name,
-            intent=intent,
+            intent=intent or "",
             anchor=anchor,
             review_tier=self.options.review_tier if review_tier is None else review_tier,
             definition=known.definition(),

@@ -41,6 +41,7 @@ class Plain:
             "ask": AskPacket(packet),
             "later": AskPacket(packet, deferred=True),
             "quiet": PassOver("nothing-new"),
+            "gone": PassOver("no-loop", written=False),
         }
         return gates[self.kind]
 

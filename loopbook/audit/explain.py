@@ -283,17 +283,20 @@ def _silent(one: Recorded) -> str | None:
             return silence(entry.event.reason, entry.event.detail) + _still_open(one)
     event = one.first.event
     if isinstance(event, LoopClosed):
+        if event.outcome == "met":
+            return "all who were asked about the close agree, and nothing is missing"
         return "there was nobody to judge the close, and nothing was missing"
     if isinstance(event, Judged):
-        return "the answer was only to be kept"
+        return "a fork goes on from here" if one.cut else "the answer was only to be kept"
     return "its host says that it is gone, its grace is over, and it has not reported"
 
 
 def _still_open(one: Recorded) -> str:
     """What a close that nobody had a concern about still lacked."""
     missing = position(one.before).missing
-    last = one.entries[-1].event
-    agrees = isinstance(last, PassedOver) and last.reason == "agrees"
-    if not (agrees and isinstance(one.said, Judged) and one.said.sort == "close"):
+    last, said = one.entries[-1].event, one.said
+    if not (isinstance(last, PassedOver) and isinstance(said, Judged) and said.sort == "close"):
         return ""
-    return f"; the loop stays open: {', '.join(missing)}" if missing else ""
+    if said.pending:
+        return "; the close is pending: others have yet to be heard about it"
+    return f"; the loop stays open: {', '.join(missing)}" if missing and last.reason == "agrees" else ""

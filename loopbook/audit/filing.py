@@ -76,7 +76,7 @@ def file_away(
     elif intent is None:
         return Filed(None, FirstAndLast(0, 0), notes=(NO_BOOK,), held=tuple(held))
     else:
-        loop = books.start(kind or KIND, intent, id=loop_id)
+        loop = books.start(kind or KIND, intent or None, id=loop_id)
     for batch in _batches(rest):
         loop.feed(batch, tell=lambda draft, why: refused.add(_refusal(draft, _brief(why))))
     return Filed(loop, refused, walked.upto, walked.notes)

@@ -15,14 +15,16 @@ from loopbook.audit.explain import Explanation, Objection, explain
 from loopbook.audit.explained import lines
 from loopbook.audit.reasons import LATE, PASSED, SILENT, silence
 from loopbook.audit.replay import MAKERS
+from loopbook.books import Books
 from loopbook.errors import NothingDecided
+from loopbook.judges.scripted import Scripted
 from loopbook.settlement import deliver
 from loopbook.settlement.steps import BOUND
 from loopbook.testing.scenario_model import Quiet
 from tests.audit.test_replay import OTHER, told
 from tests.conftest import ROOT
 from tests.flows import CONTENT, Table
-from tests.plain import Plain
+from tests.plain import Closer, Plain
 
 # --- the table of reasons -------------------------------------------------------------------------
 
@@ -224,6 +226,39 @@ def test_a_declared_close_is_explained_by_what_was_decided_about_it() -> None:
     )
     assert agrees.since is not None
     assert agrees.since.seq == first.last, "closes are compared with closes"
+
+
+def test_a_close_about_which_others_have_yet_to_be_heard_is_pending_and_then_all_agree() -> None:
+    table = Table("chore")
+    table.change()
+    table.check()
+    table.close({**CONTENT, "ok": 0.9}, advisors=(SecondThought(), Closer("quick"), Closer("quiet", "quiet")))
+    first, second = explain(table.entries, 4)
+    assert first.silent == f"{SILENT['agrees']}; the close is pending: others have yet to be heard about it"
+    assert (second.silent, second.decision) == (SILENT["agrees"], "silent: agrees and closes the loop: met")
+
+
+def test_a_close_that_ends_by_itself_ends_because_all_agree() -> None:
+    table = Table("chore")
+    table.change()
+    table.check()
+    slow = Closer("slow", "later")
+    (later,) = table.close({**CONTENT, "ok": 0.9}, advisors=(SecondThought(), slow)).later
+    slow.kind = "gone"
+    table.drive(deliver(table.state, later), {})
+    assert (
+        explain(table.entries)[0].silent == "all who were asked about the close agree, and nothing is missing"
+    )
+
+
+def test_of_a_decision_that_a_fork_has_half_of_it_is_told_that_the_fork_goes_on_from_there() -> None:
+    with Books.open("memory:") as books:
+        loop = books.start("change", "Add a retry", id="a")
+        loop.record(e.Change(summary="one"))
+        assert loop.settle_blocking(e.RunSettled(run="r1"), judge=Scripted([CONTENT]))
+        (judged,) = [entry.seq for entry in loop.entries() if isinstance(entry.event, e.Judged)]
+        (half,) = explain(books.fork("a", judged, new_id="b").entries(), judged)
+        assert (half.decision, half.silent) == ("judges", "a fork goes on from here")
 
 
 def test_a_failed_answer_a_lost_one_and_a_late_one_are_told_apart() -> None:

@@ -123,7 +123,9 @@ class Walk:
                 return isinstance(event, PassedOver) and event.reason == BOUND and _same(last, entry)
             case PassedOver():
                 met = isinstance(event, LoopClosed) and event.outcome == "met"
-                return met and self._before.life.declared > 0
+                first = self._open[0].event
+                decided = not isinstance(first, Judged) or first.pending is None
+                return met and decided and self._before.life.declared > 0
         return False
 
 

@@ -216,7 +216,9 @@ def told(decided: Sequence[Pair]) -> str:
     judged = any(isinstance(event, Judged) for event, _ in decided)
     words = [_words(event, judged=judged) for event, _ in decided]
     unit = decided[0][1]
-    return " and ".join(filter(None, words)) + (f", about unit {shown(unit, 40)}" if unit else "")
+    return (" and ".join(filter(None, words)) or "judges") + (
+        f", about unit {shown(unit, 40)}" if unit else ""
+    )
 
 
 def _words(event: Event, *, judged: bool) -> str:
