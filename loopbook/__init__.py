@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from loopbook.events import Watch as Watch
     from loopbook.judges.scripted import Scripted as Scripted
     from loopbook.judges.system_one import SystemOne as SystemOne
+    from loopbook.limits import Options as Options
     from loopbook.loop import Loop as Loop
     from loopbook.run import Call as Call
     from loopbook.run import Line as Line
@@ -68,10 +69,10 @@ __all__ = [
     "Accept", "Base", "BookChosen", "Books", "Call", "Catalogued", "Change", "Check", "ChildDropped",
     "ChildLinked", "ChildLost", "ChildReported", "CloseDeclared", "Decision", "Delivered", "Event",
     "Finding", "FollowUp", "Forked", "Friction", "Judged", "Line", "Loop", "LoopClosed", "LoopOpened",
-    "LoopReopened", "Noticed", "Observed", "Origin", "Outcome", "PassedOver", "Prompted", "Reserved",
-    "Review", "RunSettled", "Scope", "Scripted", "Scrubbed", "SessionAdopted", "Source", "Switched",
-    "SystemOne", "Task", "Tier", "TodoCompleted", "TodoDropped", "TodoFollowupSet", "TodoOpened",
-    "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown", "Watch",
+    "LoopReopened", "Noticed", "Observed", "Options", "Origin", "Outcome", "PassedOver", "Prompted",
+    "Reserved", "Review", "RunSettled", "Scope", "Scripted", "Scrubbed", "SessionAdopted", "Source",
+    "Switched", "SystemOne", "Task", "Tier", "TodoCompleted", "TodoDropped", "TodoFollowupSet",
+    "TodoOpened", "UnitAdded", "UnitDone", "UnitDropped", "UnitStarted", "Unknown", "Watch",
 ]  # fmt: skip
 
 
@@ -82,6 +83,7 @@ _ELSEWHERE = {
     "Line": "loopbook.run",
     "Loop": "loopbook.loop",
     "Observed": "loopbook.run",
+    "Options": "loopbook.limits",
     "Scripted": "loopbook.judges.scripted",
     "SystemOne": "loopbook.judges.system_one",
 }

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import loopbook
-from loopbook import Check, Scope, books, events, loop, run
+from loopbook import Check, Scope, books, events, limits, loop, run
 from loopbook.judges import scripted, system_one
 
 ELSEWHERE = {
-    "Books": books, "Call": run, "Line": run, "Loop": loop, "Observed": run, "Scripted": scripted,
-    "SystemOne": system_one,
+    "Books": books, "Call": run, "Line": run, "Loop": loop, "Observed": run, "Options": limits,
+    "Scripted": scripted, "SystemOne": system_one,
 }  # fmt: skip
 CODE = """
 from loopbook import Books, Check, Loop, Scope
