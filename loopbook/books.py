@@ -139,15 +139,15 @@ class Books:
     ) -> Loop:
         """Open a loop; it becomes the session's current book.
 
-        ``intent`` is what is wanted (``None``: nobody has said it); ``anchor`` is where the work starts from (a revision, an issue), ``review_tier`` the least
-        review it asks for (default: the books' options have it). Raises ``UnknownKind``,
-        ``InvalidLoopId``, ``InvalidEvent`` for a blank intent, and ``AlreadyUsed`` for an ``id`` that
-        the store has.
+        ``intent`` is what is wanted (``None``: nobody has said it), ``anchor`` where the work starts
+        from (a revision, an issue), ``review_tier`` the least review it asks for (default: the books'
+        options have it). Raises ``UnknownKind``, ``InvalidLoopId``, ``InvalidEvent`` for a blank intent,
+        and ``AlreadyUsed`` for an ``id`` that the store has.
         """
         if intent is not None:
             given.text("an intent", intent)
-        if intent is not None and not intent.strip():
-            raise InvalidEvent("the intent is blank", ("intent",))
+            if not intent.strip():
+                raise InvalidEvent("the intent is blank", ("intent",))
         known = kind if isinstance(kind, Kind) else self._kind(kind)
         opened = LoopOpened(
             kind=known.name,

@@ -197,8 +197,10 @@ class Ledger(Recorder):
 
         Raises ``InvalidArgument`` for what is no advice, ``None`` too.
         """
+        from loopbook.settlement import Advice
+
         for one in advice:
-            if not isinstance(getattr(one, "seq", None), int):
+            if not isinstance(one, Advice):
                 raise given.wrong(
                     "an advice is acknowledged", one, "give what settle or undelivered returned"
                 )

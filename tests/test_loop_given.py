@@ -222,10 +222,11 @@ def test_what_the_envelope_says_is_text(loop: Loop, more: dict[str, Any]) -> Non
     assert "is a text, not an int" in told
 
 
-@pytest.mark.parametrize("wrong", [5, None, "advice", Change(summary="x")])
+@pytest.mark.parametrize("wrong", [5, None, "advice", "an entry", Change(summary="x")])
 def test_what_is_acknowledged_is_an_advice(loop: Loop, wrong: Any) -> None:
     loop.settle_blocking(RUN, judge=JUDGE)
     (advice,) = loop.undelivered()
+    wrong = next(loop.entries()) if wrong == "an entry" else wrong  # which has a seq too
     told = refused(loop, lambda: loop.acknowledge(advice, wrong), InvalidArgument)
     assert told.startswith("an advice is acknowledged, not ")
     assert loop.undelivered() == (advice,)
@@ -271,7 +272,7 @@ def test_a_wrong_value_of_an_event_is_told_in_one_sentence(
     [
         (("fix", ""), {}, InvalidEvent, "the intent is blank"),
         (("fix", " \n"), {}, InvalidEvent, "the intent is blank"),
-        (("fix", None), {}, InvalidArgument, "an intent is a text, not None"),
+        (("fix", 7), {}, InvalidArgument, "an intent is a text, not an int"),
         ((5, "x"), {}, InvalidArgument, "a kind is a name or a Kind, not an int"),
         ((["fix"], "x"), {}, InvalidArgument, "a kind is a name or a Kind, not a list"),
         (("fix", "x"), {"review_tier": "max"}, InvalidEvent, "LoopOpened: review_tier: Input should be"),
