@@ -268,6 +268,24 @@ def test_a_wrong_value_of_an_event_is_told_in_one_sentence(
 
 
 @pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (Change(summary="x").model_copy(update={"summary": 5}), "change: summary: Input should be a valid"),
+        (Change.model_construct(), "change: summary is missing"),  # type: ignore[call-arg]  # that it may not is the claim
+        (
+            Check(command="x", outcome="pass").model_copy(update={"outcome": "ok"}),
+            "check: outcome: Input should be 'pass', 'fail' or 'unknown'",
+        ),
+        (Change(summary="x").model_copy(update={"mood": object()}), "'change' cannot be written as JSON"),
+    ],
+)
+def test_an_event_that_was_made_past_its_checks_is_told_the_same_way(
+    loop: Loop, event: Event, told: str
+) -> None:
+    assert refused(loop, lambda: loop.record(Change(summary="good"), event), InvalidEvent).startswith(told)
+
+
+@pytest.mark.parametrize(
     ("args", "more", "kind", "told"),
     [
         (("fix", ""), {}, InvalidEvent, "the intent is blank"),

@@ -19,6 +19,7 @@ from loopbook.encoding import Written, encode_and_read, encode_reserved, shares_
 from loopbook.entry import Draft, Entry, utc
 from loopbook.errors import AlreadyUsed, DamagedEntry, InvalidEvent, NoSuchLoop, Refused
 from loopbook.events import BY_TYPE, Event, Forked
+from loopbook.events.building import retold
 from loopbook.projections import BookState, Folding, take
 from loopbook.projections.admission import admit
 from loopbook.store import Row, Stand
@@ -95,7 +96,9 @@ class Attempt:
         try:
             state, entry = encode_and_read(entry, one.ahead)
         except DamagedEntry as wrong:
-            raise InvalidEvent(f"{event.type} could not be read back ({wrong})") from None
+            raise retold(event, f"{event.type} could not be read back ({wrong})") from None
+        except InvalidEvent as wrong:
+            raise retold(event, wrong.what) from None
         return entry, state
 
     def _reserved(self, once: str, event: Event) -> dict[str, What]:

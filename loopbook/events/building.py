@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from loopbook.errors import InvalidEvent
 from loopbook.events.base import Event
@@ -36,6 +37,23 @@ def build_event(fields: Mapping[str, object]) -> Event:
     for loc in _unknown_fields(event):
         raise InvalidEvent(f"{word} has no field {'.'.join(map(str, loc))!r}", loc)
     return event
+
+
+def retold(event: Event, otherwise: str) -> InvalidEvent:
+    """Why an event cannot be kept that was made past its own checks (``model_copy``, ``model_construct``):
+    what they say of it; ``otherwise`` where they find nothing.
+
+    >>> from loopbook.events import Change
+    >>> retold(Change(summary="x").model_copy(update={"summary": 5}), "it cannot be kept").what
+    'change: summary: Input should be a valid string'
+    """
+    try:
+        type(event).model_validate(event.model_dump(warnings=False))
+    except ValidationError as wrong:
+        return invalid(event.type, wrong)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        pass
+    return InvalidEvent(" ".join(otherwise.split()))
 
 
 def _unknown_fields(value: object, loc: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
