@@ -15,14 +15,17 @@ from loopbook.advisors.second_thought import child_of
 from loopbook.entry import Entry
 from loopbook.events import (
     ChildLinked,
+    CloseDeclared,
     Judged,
+    LoopClosed,
     Noticed,
+    PassedOver,
     Prompted,
     RunSettled,
     UnitAdded,
 )
 from loopbook.limits import MAX_CONTINUATIONS, SUBAGENT_TOOLS, WAITING_TOOLS
-from loopbook.projections import EMPTY, BookState, children, evolve
+from loopbook.projections import EMPTY, BookState, children, evolve, position
 from loopbook.run import Call
 
 #: Advisors that do not even ask where they must be quiet, and leave a sub-agent's run to whoever sent it out.
@@ -59,6 +62,7 @@ class Always:
         self._spoke: dict[str, str] = {}
         self._continued: set[tuple[str, int]] = set()
         self._continuations = 0
+        self._objects: set[str] = set()
 
     def look(self, entry: Entry) -> tuple[str, ...]:
         """What one more entry shows that must not be; nothing, mostly.
@@ -83,8 +87,16 @@ class Always:
                 self._continuations = 0 if origin == "human" else self._continuations
             case RunSettled(run=run) as event:
                 self._runs[run], self._newest_run = event, run
+            case CloseDeclared():
+                self._objects.clear()
             case Judged() as event:
                 self._judged[entry.seq] = event, entry.unit
+                if event.sort == "close":
+                    self._objects.discard(event.advisor)
+            case PassedOver(advisor=advisor, reason="duplicate"):
+                before, _ = self._judged.get(entry.seq - 1, (None, None))
+                if before is not None and before.sort == "close":
+                    self._objects.add(advisor)
             case Noticed() as event:
                 self._note_notice(event, entry.unit)
 
@@ -95,6 +107,8 @@ class Always:
 
     def _note_notice(self, event: Noticed, unit: str | None) -> None:
         self._last_said[event.advisor, self._subject(unit), event.sort] = event.key
+        if event.sort == "close":
+            self._objects.add(event.advisor)
         if event.judged is not None:
             self._rested_on.add(event.judged)
         if event.run is not None and event.advisor not in self._beside:
@@ -122,6 +136,9 @@ class Always:
                     yield f"named unit {name!r} although its child {out[0]!r} is out"
             yield from self._twice(event, entry)
             yield from self._on_and_on(event)
+        elif isinstance(event, LoopClosed) and event.outcome == "met":
+            yield from (f"closed though {name} objects" for name in sorted(self._objects))
+            yield from (f"closed though it lacks: {what}" for what in position(self.state).missing)
 
     def _quiet(self, event: Judged | Noticed, unit: str | None) -> Iterator[str]:
         """Why nobody may speak, or ask, about this subject now."""

@@ -226,7 +226,6 @@ def _note(world: World, judge: Script | None, came: Settlement | CloseAnswer) ->
     advice = (came.advice,) if came.advice else ()
     asked = tuple(json.dumps(packet.state, ensure_ascii=False) for packet in judge.asked) if judge else ()
     closed = came if isinstance(came, CloseAnswer) else None
-    if isinstance(came, Settlement):
-        world.later += came.later
+    world.later += came.later
     seen = world.seen
     world.seen = Seen((*seen.advice, *advice), (*seen.trace, *came.trace), asked, closed or seen.closed)

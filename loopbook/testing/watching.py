@@ -34,7 +34,9 @@ class Watch:
         self.world = world
         self.entries: list[Entry] = []
         options = world.books.options
-        self._advisors: tuple[Advisor, ...] = tuple(options.advisors or ADVISORS)
+        self._advisors: tuple[Advisor, ...] = tuple(
+            ADVISORS if options.advisors is None else options.advisors
+        )
         beside = frozenset(one.name for one in self._advisors if not one.takes_turn)
         self._always = Always(options.max_continuations, beside=beside)
         self.wrong()

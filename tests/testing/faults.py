@@ -12,14 +12,15 @@ import pytest
 from loopbook.advisors import records
 from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought, policy, subjects
-from loopbook.advisors.shape import Advisor, Decision, Gate, Say, Scene
+from loopbook.advisors.shape import Advisor, AskPacket, Decision, Gate, Say, Scene
 from loopbook.book.reading import Reader
 from loopbook.engine import Driven
 from loopbook.errors import Stale
-from loopbook.events import Prompted, RunSettled
+from loopbook.events import Opinion, Prompted, RunSettled
+from loopbook.limits import Thresholds
 from loopbook.projections import BookState, children, runs
 from loopbook.projections.state import Runs, Subject
-from loopbook.settlement import Append, Heard, Written, turns
+from loopbook.settlement import Append, Heard, Written, closing, turns
 from loopbook.settlement import case as cases
 from loopbook.settlement.case import Asked, Case
 
@@ -113,6 +114,24 @@ def _stale_state(patch: Patch) -> None:
     patch.setattr(Reader, "state", state)
 
 
+class Slow(SecondThought):
+    """Takes its time: whatever it asks is asked later."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        gate = super().gate(state, scene)
+        return gate._replace(deferred=True) if isinstance(gate, AskPacket) else gate
+
+
+def _objections_forgotten(patch: Patch) -> None:
+    """Whoever agrees last ends the loop, whatever the others have said."""
+    real = closing.agreed
+
+    def agreed(state: BookState, also: Opinion = "neither") -> bool:
+        return real(state._replace(life=state.life._replace(stances={})), also)
+
+    patch.setattr(closing, "agreed", agreed)
+
+
 class Careless(SecondThought):
     """Looks at no run: it was aborted, or waits."""
 
@@ -175,8 +194,10 @@ def _answers_lost(patch: Patch) -> None:
     patch.setattr(records, "to_json", lambda _: {})
 
 
+#: Nothing is done enough for it.
+STRICT = SecondThought(name="strict", thresholds=Thresholds(done=1.0))
 #: Found, but only after some hundred examples.
-SHY = frozenset({"a unit is named though its child is out"})
+SHY = frozenset({"a unit is named though its child is out", "an objection to a close is forgotten"})
 #: What is told of a decision that does not come out the same.
 AGAIN = "decided again"
 
@@ -213,6 +234,9 @@ FAULTS: Mapping[str, Fault] = {
     "a newer run is not looked for": Fault(_in_case("overtaken", None), "is not the newest|busy"),
     "a busy session is spoken to": Fault(
         lambda patch: patch.setattr(Heard, "idle", True), "although the session is busy"
+    ),
+    "an objection to a close is forgotten": Fault(
+        _objections_forgotten, "closed though strict objects", (STRICT, SecondThought())
     ),
     "appends are not conditional": Fault(_appends_anyway, "not to the entry before it"),
     "answers are not kept": Fault(_answers_lost, AGAIN),

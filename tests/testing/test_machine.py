@@ -15,6 +15,7 @@ from loopbook.errors import MissingExtra
 from loopbook.testing import book_machine
 from tests.conftest import PROVE
 from tests.postgres import Postgres
+from tests.testing.faults import Slow
 
 
 def sized(few: int, many: int) -> settings:
@@ -46,7 +47,8 @@ def test_it_holds_on_a_server(postgres: Postgres) -> None:
 
 
 def test_it_holds_for_several_advisors() -> None:
-    order = (SecondThought(name="first"), SecondThought(), SecondThought(name="note", takes_turn=False))
+    note, slow = SecondThought(name="note", takes_turn=False), Slow(name="slow")
+    order = (SecondThought(name="first"), slow, SecondThought(), note)
     machine = book_machine(advisors=order, max_continuations=None)
     run_state_machine_as_test(machine, settings=sized(15, 500))
 
