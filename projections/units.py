@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from loopbook.events import UnitAdded
 from loopbook.projections.folding import Folding
-from loopbook.projections.state import ENDED_UNITS, TEXT_CHARS, BookState, Subject, Unit, Work
+from loopbook.projections.state import ENDED_UNITS, TEXT_CHARS, BookState, Heard, Subject, Unit, Work
 
 Units = Mapping[str, Unit]
 
@@ -63,3 +63,10 @@ def going_on(state: BookState) -> tuple[str, ...]:
 def subject_of(state: BookState | Folding, unit: str | None) -> str | None:
     """Whose event this is: the unit's where there are two or more and it is one, else the loop's."""
     return unit if state.units_added > 1 and unit in state.units else None
+
+
+def heard(state: BookState, unit: str | None, advisor: str) -> Heard:
+    """What an advisor has judged and said of a subject."""
+    name = subject_of(state, unit)
+    about = state.loop if name is None else state.units[name].about
+    return about.heard.get(advisor, Heard())

@@ -26,7 +26,7 @@ from loopbook.advisors.shape import (
 from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.run import ChildState, Observed
-from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Traced, Written, close, deliver, settle
+from loopbook.settlement import Append, Ask, Flow, Heard, Settlement, Traced, close, deliver, settle
 from tests.flows import CONTENT, NOON, Table, reasons
 from tests.plain import Closer, Plain
 
@@ -492,8 +492,9 @@ def test_a_close_that_nothing_stands_against_is_judged_and_closed_in_one_append(
     assert types(table)[-4:] == ["close_declared", "judged", "passed_over", "loop_closed"]
 
 
-def test_the_close_of_a_subagent_or_busy_session_is_judged_all_the_same() -> None:
+def test_the_close_of_a_subagent_s_or_a_busy_session_is_judged_all_the_same() -> None:
     table = finished()
+    table.add(e.RunSettled(run="r0", observed=Observed(subagent=True)))
     table.add(e.Prompted(prompt="p", text="x"))
     table.idle = False
     assert table.close().closed
@@ -855,4 +856,3 @@ def test_a_flow_says_what_it_was_answered_wrongly() -> None:
         flow.send(None)  # type: ignore[arg-type]  # the mistake is the point
     with pytest.raises(TypeError, match="settled run"):
         next(settle(table.state, Draft(e.Task(text="x")), ()))
-    assert Written(table.state, taken=True).taken

@@ -451,6 +451,9 @@ def test_a_close_is_judged_unless_it_is_said_that_nobody_can() -> None:
     table.check()
     assert table.drive(close(table.state, "It is done.", (SecondThought(),)), CONTENT).closed
     assert len(table.of(e.Judged)) == 1
+    table.add(e.LoopReopened())
+    assert table.drive(close(table.state, "It is done.", (SecondThought(),), judge=False), CONTENT).closed
+    assert len(table.of(e.Judged)) == 1
 
 
 def test_a_close_that_meets_a_growing_book_is_declared_once() -> None:

@@ -16,13 +16,13 @@ from loopbook.advisors.basis import Basis
 from loopbook.audit.looking import Looking
 from loopbook.audit.reasons import PASSED, silence
 from loopbook.audit.replay import MAKERS, Makers, Verdict, told, verdict_on
-from loopbook.audit.replay.recorded import Recorded, Said
+from loopbook.audit.replay.recorded import Recorded
 from loopbook.audit.replay.verdict import basis_of
 from loopbook.entry import Entry
 from loopbook.errors import NothingDecided
 from loopbook.events import Judged, LoopClosed, Noticed, PassedOver
-from loopbook.projections import BookState, phases, position, units
-from loopbook.projections.state import Heard, Notice
+from loopbook.projections import phases, position, units
+from loopbook.projections.state import Notice
 from loopbook.settlement.steps import BOUND
 
 
@@ -200,17 +200,11 @@ def _value(value: Value) -> str:
 # --- since the last notice ------------------------------------------------------------------------
 
 
-def _heard(state: BookState, said: Said, unit: str | None) -> Heard:
-    name = units.subject_of(state, unit)
-    about = state.loop if name is None else state.units[name].about
-    return about.heard.get(said.advisor, Heard())
-
-
 def _since(one: Recorded, basis: Basis, notice: Noticed | None, looking: Looking) -> Since | None:
     """What has changed since the last notice of the same sort about the same subject."""
     if one.said is None:
         return None
-    heard = _heard(one.before, one.said, one.first.unit)
+    heard = units.heard(one.before, one.first.unit, one.said.advisor)
     last = heard.close if basis.at_close or (notice and notice.sort == "close") else heard.away
     if last is None:
         return None

@@ -257,9 +257,7 @@ class Held(NamedTuple):
 
 def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> Held:
     """What may be said of what an advisor would say."""
-    unit = units.subject_of(state, say.unit)
-    about = state.loop if unit is None else state.units[unit].about
-    before = about.heard.get(advisor.name, Before())
+    before = units.heard(state, say.unit, advisor.name)
     last = before.close if say.sort == "close" else before.away
     if last is not None and last.key == say.key:
         return Held(Silence("duplicate", unit=say.unit))

@@ -28,9 +28,8 @@ from loopbook.events import (
     Watch,
 )
 from loopbook.run import Stop
-from loopbook.testing.scenario_model import Step
+from loopbook.testing.scenario_model import Step, step_of
 from loopbook.testing.scenario_verbs import (
-    EVENT_VERBS,
     Adopt,
     Append,
     Busy,
@@ -130,14 +129,6 @@ def prompt(origin: Origin = "human") -> Step:
     return Step("prompt", Prompt(text="go on", origin=origin))
 
 
-def _step(event: Event) -> Step:
-    """The step that writes an event: of the verb that stands for its type."""
-    for word, row in EVENT_VERBS.items():
-        if event.type == row.type or (not isinstance(row.type, str) and event.type in row.type):
-            return Step(word, Append(event))
-    raise LookupError(event.type)
-
-
 _TODO_EVENTS = [
     event
     for todo in _TODOS
@@ -182,8 +173,8 @@ _NOTES: list[Event] = [
 
 def started(names: Sequence[str]) -> Iterator[Step]:
     """Units are added and started."""
-    yield from (_step(UnitAdded(unit=name, subject=f"part {name}")) for name in names)
-    yield from (_step(UnitStarted(unit=name)) for name in names)
+    yield from (step_of(UnitAdded(unit=name, subject=f"part {name}")) for name in names)
+    yield from (step_of(UnitStarted(unit=name)) for name in names)
 
 
 def units() -> st.SearchStrategy[str | None]:
@@ -192,7 +183,7 @@ def units() -> st.SearchStrategy[str | None]:
 
 
 def _recorded(*groups: list[Event]) -> st.SearchStrategy[Step]:
-    return st.one_of(*map(st.sampled_from, groups)).map(_step)
+    return st.one_of(*map(st.sampled_from, groups)).map(step_of)
 
 
 def records() -> st.SearchStrategy[Step]:

@@ -14,7 +14,6 @@ from collections.abc import Hashable, Mapping
 from loopbook.evidence.record import Ran
 from loopbook.projections import BookState
 from loopbook.projections.state import (
-    Child,
     Heard,
     LastEvidence,
     Life,
@@ -34,9 +33,8 @@ _SEQS: Mapping[type, frozenset[str]] = {
     LastEvidence: frozenset({"seq"}),
     Notice: frozenset({"seq", "trigger", "judged"}),
     Heard: frozenset({"judged", "read_to", "asked"}),
-    Unit: frozenset({"added", "started", "ended"}),
+    Unit: frozenset({"started", "ended"}),
     Todo: frozenset({"opened", "loose", "named"}),
-    Child: frozenset({"linked"}),
     Runs: frozenset({"open", "bound", "continued"}),
     Life: frozenset({"opened", "declared"}),
 }

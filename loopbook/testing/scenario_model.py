@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from loopbook.events import Tier
-from loopbook.testing.scenario_verbs import Answers, Model, Verb
+from loopbook.events import Event, Tier
+from loopbook.testing.scenario_verbs import EVENT_VERBS, Answers, Append, Model, Verb
 
 Quiet = Literal[
     "no-loop", "subagent", "no-judge", "failed-run", "waiting", "child-out", "not-waiting-unit",
@@ -84,6 +84,14 @@ class Step(NamedTuple):
     line: int = 0
     during: tuple[Step, ...] = ()
     before_append: tuple[Step, ...] = ()
+
+
+def step_of(event: Event, unit: str | None = None) -> Step:
+    """The step that writes an event: of the verb that stands for its type."""
+    for word, row in EVENT_VERBS.items():
+        if event.type == row.type or (not isinstance(row.type, str) and event.type in row.type):
+            return Step(word, Append(event, unit))
+    raise LookupError(event.type)
 
 
 class Scenario(NamedTuple):

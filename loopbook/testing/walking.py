@@ -42,9 +42,9 @@ from loopbook.testing import closing
 from loopbook.testing.alphabet import CHANGE, letters
 from loopbook.testing.answers import Numbers
 from loopbook.testing.sameness import same_as
-from loopbook.testing.scenario_model import Head, LoopSpec, Step
+from loopbook.testing.scenario_model import Head, LoopSpec, Step, step_of
 from loopbook.testing.scenario_text import to_yaml
-from loopbook.testing.scenario_verbs import EVENT_VERBS, Append, Prompt, Settle
+from loopbook.testing.scenario_verbs import Prompt, Settle
 from loopbook.testing.sheet import Sheet
 
 #: How judges answer, as ``Numbers`` has it: one that is content, and one that would go back.
@@ -270,9 +270,4 @@ def _says(answers: Numbers) -> Callable[[Packet], Answer]:
 
 def _step(event: Event, unit: str | None) -> Step:
     """The step that writes an event."""
-    if isinstance(event, Prompted):
-        return Step("prompt", Prompt(text=event.text))
-    for word, row in EVENT_VERBS.items():
-        if event.type == row.type or (not isinstance(row.type, str) and event.type in row.type):
-            return Step(word, Append(event, unit))
-    raise LookupError(event.type)
+    return Step("prompt", Prompt(text=event.text)) if isinstance(event, Prompted) else step_of(event, unit)

@@ -8,8 +8,8 @@ itself has not been read. Below two units the loop is the only subject, and ever
 
 from __future__ import annotations
 
-from loopbook.projections import BookState, children, todos
-from loopbook.projections.state import Heard, Subject
+from loopbook.projections import BookState, children, todos, units
+from loopbook.projections.state import Subject
 
 
 def several(state: BookState) -> bool:
@@ -20,11 +20,6 @@ def several(state: BookState) -> bool:
 def about(state: BookState, unit: str | None) -> Subject:
     """What a subject is told by and was told."""
     return state.loop if unit is None else state.units[unit].about
-
-
-def heard(state: BookState, unit: str | None, advisor: str) -> Heard:
-    """What an advisor has judged and said of a subject."""
-    return about(state, unit).heard.get(advisor, Heard())
 
 
 def children_of_loop(state: BookState) -> tuple[str, ...]:
@@ -41,7 +36,7 @@ def has_unread(state: BookState, unit: str, advisor: str) -> bool:
     evidence = one.about.evidence
     if not one.started or one.ended or evidence is None:
         return False
-    return evidence.seq > heard(state, unit, advisor).asked
+    return evidence.seq > units.heard(state, unit, advisor).asked
 
 
 def unread(state: BookState, advisor: str) -> tuple[str, ...]:
@@ -72,7 +67,7 @@ def loop_has_news(state: BookState, advisor: str) -> bool:
 
     Beside units, a notice about a unit that named the todo has covered it too.
     """
-    read_to = heard(state, None, advisor).read_to
+    read_to = units.heard(state, None, advisor).read_to
     if last_evidence(state, None) > read_to:
         return True
     if not several(state):
