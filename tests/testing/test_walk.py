@@ -16,7 +16,7 @@ from loopbook.kinds.reading import Reader
 from loopbook.kinds_at_hand import load_kinds
 from loopbook.projections import BookState, findings, phases, verification
 from loopbook.projections.state import Work
-from loopbook.testing import Offence, walk
+from loopbook.testing import Offence, sameness, walk
 from loopbook.testing.alphabet import CHANGE, CLEAN, COMMON, FAIL, OBJECTION, PASS, letters
 from loopbook.testing.sameness import same_as
 from loopbook.testing.scenario_file import parse_scenarios
@@ -193,3 +193,9 @@ def test_a_step_is_told_by_its_own_seq_alone() -> None:
     """Two steps are as good as one wherever they began, but not a step and the one it was told at."""
     state = BookState(work=Work(since=7))
     assert same_as(state) == same_as(BookState(work=Work(since=9)))
+
+
+def test_what_a_state_is_compared_without_are_fields_of_it() -> None:
+    for table in (sameness._SEQS, sameness._OVER):
+        for cls, names in table.items():
+            assert names <= set(getattr(cls, "_fields")), cls  # noqa: B009 - no attribute of ``type``
