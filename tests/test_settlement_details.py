@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from loopbook import events as e
 from loopbook.advisors.asking import Answer, Chosen, Cost, Failure, Likely, Noul, Packet
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, Say, Scene
+from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, Say, Scene, Silence
 from loopbook.entry import Draft
 from loopbook.limits import Thresholds
-from loopbook.projections import BookState
+from loopbook.projections import FOLD_VERSION, BookState
 from loopbook.settlement import (
     Advice,
     Append,
@@ -380,6 +380,47 @@ def test_why_an_answer_came_too_late_is_told(meanwhile: Callable[[Table], None],
     table.change()
     table.thinking = [lambda: meanwhile(table)]
     assert table.settle("r1").trace[-1] == Traced("second-thought", "passed over", None, "stale", detail)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "reason", "detail"),
+    [
+        (lambda table: table.add(e.RunSettled(run="r2")), "stale", "newer-run"),
+        (lambda table: table.add(e.Noticed(advisor="p", run="r1", key="k", text="x")), "turn-taken", None),
+        (lambda table: table.change("a", str(table.state.version)), "stale", "moved"),
+    ],
+)
+def test_and_of_whom_it_was(meanwhile: Callable[[Table], None], reason: str, detail: str | None) -> None:
+    table = units()
+    table.change("a")
+    table.thinking = [lambda: meanwhile(table)] * 2
+    came = table.settle("r1", advisors=(Plain("p", "quiet"), SecondThought()))
+    assert came.trace[-1] == Traced("second-thought", "passed over", "a", reason, detail)
+    assert table.entries[-1].unit == "a"
+
+
+def test_what_comes_of_a_failure_is_decided_on_the_newest_state() -> None:
+    class Looking(Plain):
+        def decide(
+            self, state: BookState, packet: Packet | None, answer: Answer | Failure | None
+        ) -> Decision:
+            if not isinstance(answer, Failure):
+                return super().decide(state, packet, answer)
+            return Decision(Silence("judge-failed", f"at {state.version}"), judged=False)
+
+    table = Table()
+    table.thinking = [table.change]
+    assert table.settle("r1", Failure("timeout"), advisors=(Looking("p", "ask"),)).trace[-1].detail == "at 3"
+
+
+def test_a_judgment_names_the_versions_of_all_that_decided() -> None:
+    table = Table()
+    table.change()
+    table.settle()
+    (judged,) = table.of(e.Judged)
+    assert isinstance(judged, e.Judged)
+    assert judged.versions["fold"] == str(FOLD_VERSION)
+    assert judged.versions.keys() == {"policy", "state", "questions", "code", "flow", "fold"}
 
 
 def test_a_run_is_decided_as_the_book_has_it() -> None:

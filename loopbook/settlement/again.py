@@ -66,5 +66,4 @@ def _asked(state: BookState, advisor: Advisor, then: Then) -> Asked:
     )
     sort: Sort = "close" if then.basis.at_close else "away"
     packet = now if now is not None and now.digest == digest else Packet({}, {}, then.unit, sort)
-    costs = (Cost(),) if isinstance(then.answer, Answer) else ()
-    return Asked(packet, then.answer, costs, then.basis.packets)
+    return Asked(packet, then.answer, (Cost(),), then.basis.packets)
