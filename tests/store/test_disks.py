@@ -20,7 +20,8 @@ import os, sys
 from itertools import pairwise
 from pathlib import Path
 from loopbook.book import Book
-from loopbook.entry import Draft, holds
+from loopbook.sealing import holds
+from loopbook.entry import Draft
 from loopbook.errors import StoreUnavailable
 from loopbook.events import Task
 folder = Path(sys.argv[1])

@@ -103,7 +103,7 @@ def test_objects_within_events_are_looked_into() -> None:
 
 def test_a_whole_entry_loses_its_texts_and_keeps_the_rest(books: Books) -> None:
     loop = books.start("fix", "i", id="a")
-    check = Check(command="make", outcome="fail", exit_code=2, output_tail="x" * 99, by="child-1")
+    check = Check(command="make", outcome="fail", exit_code=2, scope="build", output_tail="x" * 99, by="me")
     run = RunSettled(
         run="r1",
         final_text="all done",
