@@ -60,6 +60,8 @@ def over(total: Spent, cap_usd: float) -> str:
     ('0.5 of 0.5 US dollars are spent', '')
     >>> over(Spent(answers=3, unpriced=3), 0.5)
     'what 3 requests cost is not known'
+    >>> over(Spent(answers=3, unpriced=1), 0.5), over(Spent(answers=3, unpriced=2), 0.5)
+    ('what 1 request cost is not known', 'what 2 requests cost is not known')
     """
     if total.unpriced:
         return f"what {total.unpriced} request{'s' * (total.unpriced > 1)} cost is not known"

@@ -19,6 +19,7 @@ from loopbook.advisors.shape import (
     AskPacket,
     Decision,
     Gate,
+    PassOver,
     Say,
     Scene,
     Silence,
@@ -763,6 +764,94 @@ def test_a_run_has_one_message_also_where_the_first_was_about_a_close() -> None:
     flow.close()
     table.settle("r1", {"ok": 0.1}, advisors=order)
     assert [one.advisor for one in table.of(e.Noticed) if isinstance(one, e.Noticed)] == ["closer"]
+
+
+class Until(Closer):
+    """Asks about a close until a source was read."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        return PassOver("nothing-new") if state.work.last["source"] else super().gate(state, scene)
+
+
+def test_a_close_that_whoever_was_waited_for_has_nothing_more_to_say_of_is_one() -> None:
+    table = finished()
+    table.thinking = [lambda: None, lambda: table.add(e.Source(locator="rfc9110"))]
+    answer = table.close(FINE, advisors=(Closer(), Until("until")))
+    assert [one.pending for one in table.of(e.Judged) if isinstance(one, e.Judged)] == ["agrees"]
+    assert answer.closed
+
+
+def test_who_speaks_of_other_things_holds_no_close() -> None:
+    table = finished()
+    assert table.close(FINE, advisors=(Closer(), Plain("p"))).closed
+
+
+def test_a_lone_agreement_ends_a_loop_in_its_own_append() -> None:
+    table = finished()
+    assert table.close(FINE).closed
+    assert [one.pending for one in table.of(e.Judged) if isinstance(one, e.Judged)] == [None]
+
+
+def test_a_run_that_broke_off_leaves_a_close_to_who_is_not_heard_about_such_a_run() -> None:
+    table = finished()
+    table.add(e.CloseDeclared(claim="It is done."))
+    table.settle(e.RunSettled(run="r1", stop="error"), FINE, advisors=(SecondThought(), Closer()))
+    assert table.state.life.outcome is None
+    table.settle("r2", FINE, advisors=(SecondThought(), Closer()))
+    assert table.state.life.outcome == "met"
+
+
+def test_where_there_is_no_judge_who_needs_one_is_not_waited_for() -> None:
+    table = finished()
+    assert table.close(FINE, judge=False, advisors=(SecondThought(), Closer())).closed
+
+
+class Elsewhere(Closer):
+    """Is asked about a close, and speaks of something else."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
+        return Decision(Say("by the way", "k", 0))
+
+
+class Unsure(Closer):
+    """Is asked about a close, and makes nothing of it."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
+        return Decision(Silence("unsure"))
+
+
+def test_what_each_makes_of_a_close_stands_in_its_judgment() -> None:
+    table = finished()
+    order = (Closer("yes"), Closer("no"), Elsewhere("elsewhere"), Unsure("unsure"), Closer("last"))
+    table.answers = [FINE, {"ok": 0.1}, FINE, FINE, FINE]
+    assert not table.close(advisors=order).closed
+    assert [one.pending for one in table.of(e.Judged) if isinstance(one, e.Judged)] == [
+        "agrees", "objects", "neither", "neither", None,
+    ]  # fmt: skip
+
+
+def test_a_stance_that_another_session_has_taken_meanwhile_counts_and_the_answer_is_stale() -> None:
+    table = finished()
+    one = Closer("one")
+
+    def other_session() -> None:
+        digest = one.packet(table.state).digest
+        read_to = table.state.version
+        table.add(e.Judged(advisor="one", read_to=read_to, sort="close", packet=digest, pending="agrees"))
+
+    table.thinking = [other_session]
+    answer = table.close({"ok": 0.1}, advisors=(one, Until("until")))
+    assert Traced("one", "passed over", None, "stale", "decided") in answer.trace
+    assert answer.concerns == ("not-fine",), "the other one's alone"
+
+
+def test_what_is_observed_twice_is_kept_once() -> None:
+    table = Table()
+    (later,) = table.settle("r1", advisors=(Plain("p", "observe"),)).later
+    table.drive(deliver(table.state, later), {"ok": 0.5})
+    version = table.state.version
+    assert table.drive(deliver(table.state, later), {"ok": 0.5}).trace == (Traced("p", "done before"),)
+    assert table.state.version == version
 
 
 def test_at_a_close_nobody_lets_a_run_go_on() -> None:

@@ -134,6 +134,15 @@ def test_what_could_not_be_observed_is_kept_with_its_reason_and_cost(
     assert table.entries[-1].unit == "a"
 
 
+def test_what_another_session_has_observed_meanwhile_is_stale_of_whom_it_was() -> None:
+    table = units()
+    later = observing(table)
+    table.thinking = [lambda: table.add(e.Judged(advisor="watcher", run="r1", read_to=1), "a")]
+    came = table.drive(deliver(table.state, later), {"ok": 0.5})
+    assert came.trace[-1] == Traced("watcher", "silent", "a", "stale", "decided")
+    assert table.entries[-1].unit == "a"
+
+
 def test_what_is_observed_of_a_closed_loop_is_dropped() -> None:
     table = units()
     later = observing(table)
@@ -397,6 +406,24 @@ def test_and_of_whom_it_was(meanwhile: Callable[[Table], None], reason: str, det
     came = table.settle("r1", advisors=(Plain("p", "quiet"), SecondThought()))
     assert came.trace[-1] == Traced("second-thought", "passed over", "a", reason, detail)
     assert table.entries[-1].unit == "a"
+
+
+def test_of_a_failure_an_advisor_is_told_of_whom_and_of_what_it_was() -> None:
+    told: list[Packet | None] = []
+
+    class Told(SecondThought):
+        def decide(
+            self, state: BookState, packet: Packet | None, answer: Answer | Failure | None
+        ) -> Decision:
+            told.append(packet)
+            return super().decide(state, packet, answer)
+
+    table = units()
+    table.change("a")
+    table.settle("r1", Failure("timeout"), advisors=(Told(),))
+    assert told.pop() == Packet({}, {}, "a", "away")
+    table.close(Failure("timeout"), advisors=(Told(),))
+    assert told.pop() == Packet({}, {}, None, "close")
 
 
 def test_what_comes_of_a_failure_is_decided_on_the_newest_state() -> None:

@@ -85,7 +85,7 @@ def _cost(told: object) -> Cost:
 
 def _told(by: object, name: str) -> object:
     try:
-        return getattr(by, name, None)
+        return getattr(by, name)
     except Exception:  # noqa: BLE001 - as above
         return None
 

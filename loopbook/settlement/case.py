@@ -58,7 +58,8 @@ class Case:
         """Whether somebody else has yet to be heard about the pending close; in a replay it is known."""
         if self.others is not None:
             return self.others
-        return closing.awaited(state, self.scene, self.advisors, advisor.name)
+        others = [one for one in self.advisors if one.name != advisor.name]
+        return closing.awaited(state, self.scene, others)
 
     def overtaken(self, state: BookState) -> str | None:
         """Why it is too late for this run: the session is busy, or another run has begun or come to rest.

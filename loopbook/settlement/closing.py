@@ -16,9 +16,9 @@ from loopbook.events import Opinion
 from loopbook.projections import BookState, position
 
 
-def awaited(state: BookState, scene: Scene, advisors: Iterable[Advisor], but: str = "") -> bool:
-    """Whether any of these, except ``but``, has yet to be heard about the pending close."""
-    return any(_awaited(state, scene, one) for one in advisors if one.name != but)
+def awaited(state: BookState, scene: Scene, advisors: Iterable[Advisor]) -> bool:
+    """Whether any of these has yet to be heard about the pending close."""
+    return any(_awaited(state, scene, one) for one in advisors)
 
 
 def _awaited(state: BookState, scene: Scene, advisor: Advisor) -> bool:
@@ -44,9 +44,8 @@ def heard(state: BookState, advisor: Advisor, gate: AskPacket) -> bool:
     return gate.packet.sort == "close" and stance is not None and stance.packet == gate.packet.digest
 
 
-def agreed(state: BookState, also: Opinion = "neither") -> bool:
-    """Whether the loop ends if nobody else is to be heard: with one more opinion, and those there are."""
-    life = state.life
-    said = {also, *(stance.opinion for stance in life.stances.values())}
-    pending = life.declared > 0 and life.outcome is None
-    return pending and "agrees" in said and "objects" not in said and not position(state).missing
+def agreed(state: BookState, *opinions: Opinion) -> bool:
+    """Whether the loop ends if nobody else is to be heard: by these opinions, and those that stand."""
+    said = {*opinions, *(stance.opinion for stance in state.life.stances.values())}
+    agree = "agrees" in said and "objects" not in said
+    return agree and bool(state.life.declared) and not position(state).missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopbook import events as e
 from loopbook.projections import BookState, evolve, fold
-from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice, Prompt, Settled
+from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice, Prompt, Settled, Stance
 from loopbook.run import Line, Observed
 from tests.projections.books import START, book, change, entries, fails, on, review
 
@@ -202,6 +202,24 @@ def test_base_and_watch_only_count() -> None:
 
 
 # --- the life of a loop ---------------------------------------------------------------------
+
+
+def test_a_close_stays_pending_while_others_have_yet_to_be_heard() -> None:
+    declared = e.CloseDeclared(claim="done")
+    first = e.Judged(advisor="a", read_to=2, sort="close", packet="p", pending="agrees")
+    again = e.Judged(advisor="a", read_to=3, sort="close", packet="q", pending="objects")
+    last = e.Judged(advisor="b", read_to=4, sort="close", packet="r")
+    state = book(declared, first, again)
+    assert state.life.stances == {"a": Stance("q", "objects")}
+    assert (state.life.claim, state.life.declared) == ("done", 2)
+    nothing: tuple[object, ...] = (None, 0, {})
+    for end in (last, e.LoopClosed(outcome="over_concerns")):
+        life = on(state, end).life
+        assert (life.claim, life.declared, life.stances) == nothing
+    life = on(state, e.CloseDeclared(claim="anew")).life
+    assert (life.claim, life.declared, life.stances) == ("anew", 5, {})
+    life = book(first).life
+    assert (life.claim, life.declared, life.stances) == nothing, "nothing was declared"
 
 
 def test_a_declared_close_stays_pending_until_a_judgment_at_close() -> None:

@@ -126,8 +126,8 @@ def _objections_forgotten(patch: Patch) -> None:
     """Whoever agrees last ends the loop, whatever the others have said."""
     real = closing.agreed
 
-    def agreed(state: BookState, also: Opinion = "neither") -> bool:
-        return real(state._replace(life=state.life._replace(stances={})), also)
+    def agreed(state: BookState, *opinions: Opinion) -> bool:
+        return real(state._replace(life=state.life._replace(stances={})), *opinions)
 
     patch.setattr(closing, "agreed", agreed)
 
