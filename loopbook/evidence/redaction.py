@@ -186,7 +186,7 @@ class Redactor:
         return list(keys)
 
     def _named_text(self, text: str) -> str:
-        if _is_harmless(text) or _MARK.fullmatch(text):
+        if _is_harmless(_MARK.sub("hidden", text)):  # what was redacted in it before tells no more
             return self.text(text)
         return _mark(_NAMED, len(text))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -320,6 +320,7 @@ def shape_of(value: JsonValue) -> object:
 
 
 @given(JSON)
+@example({"token": "https://x.test/?access_token=hunter2"})
 def test_a_json_value_keeps_its_structure_and_twice_is_once(value: JsonValue) -> None:
     redactor = Redactor(["swordfish"])
     once = redactor.value(value)
