@@ -20,7 +20,8 @@ from loopbook.events import BY_TYPE, ENVELOPE
 #: Words of closed sets, and times: changed, an event would be no event of its type any more.
 WORDS = frozenset({
     "type", "outcome", "scope", "basis", "tier", "severity", "decided_by", "review_tier", "origin", "stop",
-    "role", "check", "kind", "what", "change", "sort", "state", "now", "last_write", "due", "available", "pending",
+    "role", "check", "kind", "what", "change", "sort", "state", "now", "last_write", "due", "available",
+    "pending",
 })  # fmt: skip
 #: Names by which one entry refers to another, and what a replay decides by.
 NAMES = frozenset({

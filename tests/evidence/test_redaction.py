@@ -121,8 +121,8 @@ def test_a_token_is_known_by_its_shape_wherever_it_stands(name: str, example: st
 
 @pytest.mark.parametrize("escape", [r"\n", r"\t", "%3D", "%20"])
 def test_a_token_is_known_right_after_an_escape(escape: str) -> None:
-    for _, example in PLAIN:
-        assert ALNUM[:12] not in Redactor().text("x" + escape + example)
+    for _, plain in PLAIN:
+        assert ALNUM[:12] not in Redactor().text("x" + escape + plain)
 
 
 @pytest.mark.parametrize("row", table.SHAPES, ids=lambda row: row.name)
