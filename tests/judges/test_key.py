@@ -139,7 +139,7 @@ def test_such_a_file_is_a_failure_of_its_kind_and_told_once(
     judge = SystemOne.from_env(home)
     assert judge is not None, "there is a key, so a person should hear of it"
     for _ in range(2):
-        outcome = anyio.run(judge.ask, PACKET, 1)
+        outcome = anyio.run(judge.ask, PACKET, 10)
         assert isinstance(outcome, Failure)
         assert outcome.kind == "no-key"
     assert len(caplog.records) == 1
