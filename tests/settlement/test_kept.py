@@ -1,4 +1,4 @@
-"""The flow to the letter: what each decision leaves in the trace and in the book beside its notice."""
+"""What each decision leaves in the trace and in the book, to the letter."""
 
 from __future__ import annotations
 
@@ -9,38 +9,25 @@ import pytest
 from pydantic import JsonValue
 
 from loopbook import events as e
-from loopbook.advisors.asking import Answer, Chosen, Cost, Failure, Likely, Noul, Packet
+from loopbook.advisors.asking import Answer, Chosen, Cost, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, Say, Scene, Silence
 from loopbook.entry import Draft
 from loopbook.limits import Thresholds
 from loopbook.projections import FOLD_VERSION, BookState
 from loopbook.settlement import (
-    Advice,
     Append,
     Ask,
-    Later,
     Read,
     Settlement,
     Traced,
     Written,
-    close,
-    deliver,
     settle,
 )
 from loopbook.settlement.case import policy_of
 from tests.flows import CONTENT, Table
 from tests.plain import Closer, Plain
-
-
-class Watcher(Plain):
-    """Says nothing more of what it observes, which is about a unit; asks nobody where there is no judge."""
-
-    def packet(self, state: BookState) -> Packet:
-        return Packet({"changes": state.work.last["change"]}, {"ok": Noul("Is it?", "yes", "no")}, "a")
-
-    def gate(self, state: BookState, scene: Scene) -> Gate:
-        return DecideNow(observe=self.packet(state) if scene.judge else None)
+from tests.settlement.given import units
 
 
 class OfUnit(Plain):
@@ -53,14 +40,6 @@ class OfUnit(Plain):
         came = super().decide(state, packet, answer)
         assert isinstance(came.outcome, Say)
         return came._replace(outcome=came.outcome._replace(unit="a"))
-
-
-class Pressing(Closer):
-    """Objects to every close, by its key, and would have the run go on."""
-
-    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
-        concerns = (f"{self.name}-concern",)
-        return Decision(Say(self.key, self.key, state.life.declared, True, concerns, sort="close"))
 
 
 def basis(table: Table, advisor: str = "second-thought") -> dict[str, JsonValue]:
@@ -78,117 +57,6 @@ def table_packet(table: Table, claim: str | None = None) -> str:
     gate = SecondThought().gate(table.state, Scene(e.RunSettled(run="r")))
     assert isinstance(gate, AskPacket)
     return gate.packet.digest
-
-
-def observing(table: Table) -> Later:
-    """What a watcher has put off, once its advice has gone."""
-    (later,) = table.settle(advisors=(Watcher("watcher"),)).later
-    return later
-
-
-def units() -> Table:
-    table = Table()
-    table.units("a", "b")
-    return table
-
-
-# --- what only observes --------------------------------------------------------------------------------
-
-
-def test_an_answer_that_is_only_kept_is_traced_and_says_of_whom_it_was() -> None:
-    table = units()
-    later = observing(table)
-    came = table.drive(deliver(table.state, later), {"ok": 0.5})
-    assert came == Settlement(
-        trace=(Traced("watcher", "asked", "a", ""), Traced("watcher", "observed", judged=True)),
-        later=(),
-        notes=(),
-    )
-    assert table.entries[-1].unit == "a"
-    (judged,) = table.of(e.Judged)
-    assert isinstance(judged, e.Judged)
-    assert (judged.advisor, judged.run, judged.basis["observed"]) == ("watcher", "r1", True)
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason", "detail", "asked", "cost"),
-    [
-        (Failure("timeout", "8 s"), "judge-failed", "timeout", 0, None),
-        (Answer({"ok": Likely(0.5)}, cost_usd=0.25), "stale", "moved", 1, 0.25),
-    ],
-)
-def test_what_could_not_be_observed_is_kept_with_its_reason_and_cost(
-    answer: Answer | Failure, reason: str, detail: str, asked: int, cost: float | None
-) -> None:
-    table = units()
-    later = observing(table)
-    table.answers = [answer]
-    table.thinking = [table.change if reason == "stale" else lambda: None]
-    came = table.drive(deliver(table.state, later), {})
-    assert came.trace[1:] == (Traced("watcher", "silent", "a", reason, detail),)
-    (silence,) = table.of(e.PassedOver)
-    assert isinstance(silence, e.PassedOver)
-    assert (silence.advisor, silence.run, silence.reason, silence.detail) == ("watcher", "r1", reason, detail)
-    assert (silence.asked, silence.cost_usd) == (asked, cost)
-    assert silence.basis["observed"] is True
-    assert table.entries[-1].unit == "a"
-
-
-def test_what_another_session_has_observed_meanwhile_is_stale_of_whom_it_was() -> None:
-    table = units()
-    later = observing(table)
-    table.thinking = [lambda: table.add(e.Judged(advisor="watcher", run="r1", read_to=1), "a")]
-    came = table.drive(deliver(table.state, later), {"ok": 0.5})
-    assert came.trace[-1] == Traced("watcher", "silent", "a", "stale", "decided")
-    assert table.entries[-1].unit == "a"
-
-
-def test_what_is_observed_of_a_closed_loop_is_dropped() -> None:
-    table = units()
-    later = observing(table)
-    table.add(e.LoopClosed(outcome="over_concerns"))
-    before = table.state.version
-    table.drive(deliver(table.state, later), {"ok": 0.5})
-    assert table.state.version == before
-
-
-def test_a_grown_book_is_looked_at_again_before_what_was_observed_is_kept() -> None:
-    table = units()
-    later = observing(table)
-    table.before_append = [table.change]
-    came = table.drive(deliver(table.state, later), {"ok": 0.5})
-    assert [one.reason for one in came.trace] == ["", "stale"]
-
-
-# --- what is delivered ---------------------------------------------------------------------------------
-
-
-def test_what_is_delivered_counts_as_what_is_said_at_once() -> None:
-    table = Table()
-    (later,) = table.settle(advisors=(Plain("slow", "later"),)).later
-    table.add(e.Noticed(advisor="other", run="r0", key="x", text="x", continues=True))
-    came = table.drive(deliver(table.state, later, max_continuations=1), {"ok": 0.5})
-    assert came.advice is not None
-    assert not came.advice.continues
-    assert [one.reason for one in came.trace] == ["", None, "bound"]
-
-
-def test_a_note_that_is_delivered_is_a_note() -> None:
-    table = Table()
-    (later,) = table.settle(advisors=(Plain("slow", "later", takes_turn=False),)).later
-    came = table.drive(deliver(table.state, later), {"ok": 0.5})
-    note = Advice("slow speaks", continues=False, advisor="slow", seq=table.state.version)
-    assert (came.advice, came.notes, came.later) == (None, (note,), ())
-
-
-def test_what_is_put_off_is_traced() -> None:
-    table = Table()
-    came = table.settle(advisors=(Plain("slow", "later"),))
-    assert came.trace == (Traced("slow", "put off"),)
-    assert came.later[0].scene.run == e.RunSettled(run="r1")
-
-
-# --- what stands in the trace --------------------------------------------------------------------------
 
 
 def test_a_settle_tells_what_was_asked_and_said() -> None:
@@ -508,59 +376,3 @@ def test_an_ask_tells_for_whom_it_is_and_takes_no_other_answer() -> None:
     assert asked.advisor == "second-thought"
     with pytest.raises(TypeError, match=r"^an Ask is answered with Heard; send what was answered$"):
         flow.send(table.entries[0])
-
-
-# --- closes --------------------------------------------------------------------------------------------
-
-
-def test_a_close_is_judged_unless_it_is_said_that_nobody_can() -> None:
-    table = Table("chore")
-    table.change()
-    table.check()
-    assert table.drive(close(table.state, "It is done.", (SecondThought(),)), CONTENT).closed
-    assert len(table.of(e.Judged)) == 1
-    table.add(e.LoopReopened())
-    assert table.drive(close(table.state, "It is done.", (SecondThought(),), judge=False), CONTENT).closed
-    assert len(table.of(e.Judged)) == 1
-
-
-def test_a_close_that_meets_a_growing_book_is_declared_once() -> None:
-    table = Table("chore")
-    table.change()
-    table.check()
-    table.before_append = [lambda: table.add(e.Watch(text="ci"))]
-    assert table.close().closed
-    assert len(table.of(e.CloseDeclared)) == 1
-
-
-def test_the_answer_to_a_close_is_all_that_stands_against_it_a_line_each_and_no_run_goes_on() -> None:
-    table = Table("chore")
-    answer = table.close(advisors=(Pressing("one", key="not yet"), Pressing("two", key="not so")))
-    assert (answer.concerns, answer.text) == (("one-concern", "two-concern"), "not yet\nnot so")
-    assert answer.advice is not None
-    assert not answer.advice.continues
-    assert [one.continues for one in table.of(e.Noticed) if isinstance(one, e.Noticed)] == [False, False]
-    again = table.close(advisors=(Pressing("one", key="not yet"), Pressing("two", key="not so")))
-    assert (again.concerns, again.text) == (answer.concerns, answer.text), "said before, and it stands"
-    assert len(table.of(e.Noticed)) == 2
-
-
-def test_a_close_is_not_bound_by_how_many_runs_have_gone_on() -> None:
-    table = Table("chore")
-    table.change()
-    table.settle("r1", most=0)
-    assert table.state.runs.bound
-    assert table.close(advisors=(Pressing("one"),)).text == "k"
-    assert len(table.of(e.Noticed)) == 2
-
-
-@pytest.mark.parametrize("at", [0, 1, 2, 3])
-def test_whatever_is_appended_while_a_close_is_judged_all_are_heard_about_it(at: int) -> None:
-    table = Table("chore")
-    table.change()
-    table.check()
-    table.before_append = [*[lambda: None] * at, lambda: table.add(e.Watch(text="ci"))]
-    answer = table.close({"ok": 0.9}, advisors=(Closer("one"), Closer("two"), Closer("three")))
-    assert answer.closed
-    assert len(table.of(e.Judged)) == 3
-    assert len(table.of(e.LoopClosed)) == 1
