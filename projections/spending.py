@@ -39,8 +39,8 @@ def spent(before: Spent, event: Judged | PassedOver) -> Spent:
 def with_more(total: Spent, usd: Iterable[float | None]) -> Spent:
     """The total with answers that no entry counts yet, by what each has cost.
 
-    >>> with_more(Spent(answers=1, cost_usd=0.25), [0.5, None])
-    Spent(answers=3, input_tokens=0, output_tokens=0, cost_usd=0.75, unpriced=1)
+    >>> with_more(Spent(answers=1, cost_usd=0.25), [0.5, None, None])
+    Spent(answers=4, input_tokens=0, output_tokens=0, cost_usd=0.75, unpriced=2)
     """
     for cost in map(_counted, usd):
         unknown = 0 if cost is not None else 1

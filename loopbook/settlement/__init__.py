@@ -126,11 +126,8 @@ def _heard(case: Case, state: BookState) -> Flow[BookState]:
 
 def _met(case: Case, state: BookState) -> tuple[Draft, ...]:
     """The end of a loop whose close somebody agreed to, and about which nobody else is to be heard."""
-    if (case.run is None and case.over(state)) or not closing.agreed(state):
-        return ()
-    if closing.awaited(state, case.scene, case.advisors):
-        return ()
-    return (Draft(LoopClosed(outcome="met")),)
+    ends = closing.agreed(state) and not closing.awaited(state, case.scene, case.advisors)
+    return (Draft(LoopClosed(outcome="met")),) if ends else ()
 
 
 #: What an advisor does that has looked at a close.

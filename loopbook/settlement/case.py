@@ -287,7 +287,7 @@ def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
     seq = before + 1 + plan.judged
     advice = Advice(says.text, says.continues, advisor.name, seq, says.unit, says.concerns)
     if advisor.takes_turn:
-        case.advice, case.taken = case.advice or advice, True
+        case.advice = case.advice or advice
     else:
         case.notes.append(advice)
     case.note(advisor, "spoke", says, judged=plan.judged)

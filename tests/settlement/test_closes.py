@@ -122,6 +122,15 @@ def test_the_answer_to_a_close_is_all_that_stands_against_it_a_line_each_and_no_
     assert len(table.of(e.Noticed)) == 2
 
 
+def test_an_objection_to_a_pending_close_lets_the_run_that_it_is_judged_in_end() -> None:
+    table = Table("chore")
+    table.add(e.CloseDeclared(claim="It is done."))
+    came = table.settle("r1", advisors=(Pressing("one"),))
+    assert came.advice is not None
+    assert not came.advice.continues
+    assert table.state.runs.continuations == 0
+
+
 def test_a_close_is_not_bound_by_how_many_runs_have_gone_on() -> None:
     table = Table("chore")
     table.change()

@@ -179,9 +179,11 @@ def test_a_close_about_which_one_could_not_be_heard_stays_pending_until_the_next
     answer = table.close(FINE, advisors=order)
     assert (answer.closed, answer.pending) == (False, True)
     before = len(table.asked)
-    table.settle("r1", FINE, advisors=order)
+    came = table.settle("r1", FINE, advisors=order)
     assert table.state.life.outcome == "met"
     assert len(table.asked) == before + 1, "who was heard is not asked the same again"
+    if lost:
+        assert came.trace[0] == Traced(order[0].name, "done before")
 
 
 @ORDERS

@@ -77,6 +77,15 @@ def test_a_silence_after_a_judgment_is_traced_with_it() -> None:
     assert table.settle().trace[1:] == (Traced("second-thought", "silent", None, "agrees", judged=True),)
 
 
+def test_a_unit_that_is_judged_in_silence_is_traced_once() -> None:
+    table = units()
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    assert table.settle().trace == (
+        Traced("second-thought", "asked", "a", ""),
+        Traced("second-thought", "silent", "a", "agrees", judged=True),
+    )
+
+
 def test_a_loop_that_is_not_there_is_passed_over_and_not_written() -> None:
     table = Table(opened=False)
     assert table.settle().trace == (Traced("second-thought", "passed over", None, "no-loop"),)
