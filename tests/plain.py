@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from loopbook.advisors.asking import Answer, Failure, Likely, Noul, Packet
+from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import (
     AskPacket,
     DecideNow,
@@ -81,3 +82,11 @@ class Closer(Plain):
         if isinstance(ok, Likely) and ok.noul < 0.5:
             return Decision(Say("not fine", "n", state.life.declared, concerns=("not-fine",), sort="close"))
         return Decision(Silence("agrees", closes=not position(state).missing))
+
+
+class Slow(SecondThought):
+    """Takes its time: whatever it asks is asked later."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        gate = super().gate(state, scene)
+        return gate._replace(deferred=True) if isinstance(gate, AskPacket) else gate

@@ -198,7 +198,7 @@ def plan_of(
     if isinstance(verdict, PassOver):
         return Plan((records.passed_over(by, verdict, basis, asked.costs),), verdict)
     wanted, packet, answer = verdict.outcome, asked.packet, asked.answer
-    others = state.life.declared > 0 and case.awaits_others(advisor, state)
+    others = bool(state.life.declared) and case.awaits_others(advisor, state)
     opinion = opinion_of(wanted)
     head: tuple[Draft, ...] = ()
     if verdict.judged and packet is not None and isinstance(answer, Answer):

@@ -130,13 +130,13 @@ def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first:
     else:
         gate = advisor.gate(state, case.scene)
     match gate:
-        case PassOver():
+        case PassOver() if gate.written or packet is None:
             return gate if gate.written else None
         case AskPacket() if closing.heard(state, advisor, gate):
             return beaten(state, asked)
         case AskPacket() if packet is None or gate.packet.digest != packet.digest:
             return gate
-        case DecideNow() if packet is not None:
+        case PassOver() | DecideNow() if packet is not None:
             return PassOver("stale", "moved", packet.unit)
     return advisor.decide(state, packet, answer)
 

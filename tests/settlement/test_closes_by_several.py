@@ -289,6 +289,25 @@ class Unsure(Closer):
         return Decision(Silence("unsure"))
 
 
+def test_who_makes_nothing_of_a_close_leaves_it_to_those_who_agree() -> None:
+    table = finished()
+    assert table.close(FINE, advisors=(Closer("yes"), Unsure("unsure"))).closed
+    assert len(table.of(e.LoopClosed)) == 1
+
+
+def test_but_somebody_must_agree() -> None:
+    table = finished()
+    answer = table.close(FINE, advisors=(Unsure("unsure"),))
+    assert (answer.closed, answer.pending, answer.text) == (False, False, "")
+
+
+def test_facts_alone_may_close_a_loop() -> None:
+    table = finished()
+    table.add(e.Source(locator="rfc9110"))
+    assert table.close(advisors=(Facts("facts", gate="now"),)).closed
+    assert types(table)[-2:] == ["passed_over", "loop_closed"]
+
+
 def test_what_each_makes_of_a_close_stands_in_its_judgment() -> None:
     table = finished()
     order = (Closer("yes"), Closer("no"), Elsewhere("elsewhere"), Unsure("unsure"), Closer("last"))

@@ -222,6 +222,57 @@ def test_a_close_over_which_an_answer_was_stale_or_the_turn_taken_stays_open() -
     assert table.state.life.outcome is None
 
 
+def test_what_rests_on_facts_rests_on_no_judgment() -> None:
+    table = Table()
+    table.settle(advisors=(Plain("p"),))
+    (notice,) = table.of(e.Noticed)
+    assert isinstance(notice, e.Noticed)
+    assert notice.judged is None
+
+
+@pytest.mark.parametrize(
+    ("begun", "reason", "detail"),
+    [
+        ([e.RunSettled(run="r1"), e.RunSettled(run="r2")], "stale", "newer-run"),
+        (
+            [e.RunSettled(run="r1"), e.Noticed(advisor="first", run="r1", key="k", text="x")],
+            "turn-taken",
+            None,
+        ),
+        ([e.PassedOver(advisor="first", run="r0", reason="bound")], "bound", None),
+    ],
+)
+def test_who_is_not_even_asked_is_told_of_whom_it_would_have_been(
+    begun: list[e.Event], reason: str, detail: str | None
+) -> None:
+    table = units()
+    table.change("a")
+    for event in begun:
+        table.add(event)
+    came = table.settle("r1", advisors=(Plain("first", "quiet"), SecondThought()))
+    assert not table.asked
+    assert came.trace[-1] == Traced("second-thought", "passed over", "a", reason, detail)
+    assert table.entries[-1].unit == "a"
+
+
+class Turning(Plain):
+    """Asks about unit a, until it has something else to say."""
+
+    def packet(self, state: BookState) -> Packet:
+        return super().packet(state)._replace(unit="a")
+
+
+@pytest.mark.parametrize("to", ["now", "gone"])
+def test_whoever_asks_no_more_keeps_what_the_answer_cost(to: str) -> None:
+    table = units()
+    advisor = Turning("p", "ask")
+    table.thinking = [lambda: setattr(advisor, "kind", to)]
+    table.answers = [Answer({}, cost_usd=0.25)]
+    came = table.settle("r1", advisors=(advisor,))
+    assert came.trace[-1] == Traced("p", "passed over", "a", "stale", "moved")
+    assert (table.state.spent.answers, table.state.spent.cost_usd) == (1, 0.25)
+
+
 def test_what_a_host_answers_that_has_said_there_is_no_judge_is_kept_so() -> None:
     table = Table()
     table.change()

@@ -19,8 +19,8 @@ from loopbook.settlement import (
     Traced,
     deliver,
 )
-from tests.flows import Table, reasons
-from tests.plain import Plain
+from tests.flows import CONTENT, Table, reasons
+from tests.plain import Plain, Slow
 from tests.settlement.given import types, units
 
 
@@ -158,6 +158,17 @@ def test_what_is_delivered_counts_as_what_is_said_at_once() -> None:
     assert came.advice is not None
     assert not came.advice.continues
     assert [one.reason for one in came.trace] == ["", None, "bound"]
+
+
+def test_who_has_spoken_for_a_run_is_not_put_off_for_it_again() -> None:
+    slow = Slow()
+    table = units()
+    table.change("a")
+    table.change("b")
+    (later,) = table.settle("r1", advisors=(slow,)).later
+    assert table.drive(deliver(table.state, later), CONTENT).advice
+    again = table.settle("r1", advisors=(slow,))
+    assert (again.trace, again.later) == ((Traced("second-thought", "done before"),), ())
 
 
 def test_a_note_that_is_delivered_is_a_note() -> None:

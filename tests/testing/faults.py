@@ -12,7 +12,7 @@ import pytest
 from loopbook.advisors import records
 from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought, policy, subjects
-from loopbook.advisors.shape import Advisor, AskPacket, Decision, Gate, Say, Scene
+from loopbook.advisors.shape import Advisor, Decision, Gate, Say, Scene
 from loopbook.book.reading import Reader
 from loopbook.engine import Driven
 from loopbook.errors import Stale
@@ -112,14 +112,6 @@ def _stale_state(patch: Patch) -> None:
         return kept[id(self), stream]
 
     patch.setattr(Reader, "state", state)
-
-
-class Slow(SecondThought):
-    """Takes its time: whatever it asks is asked later."""
-
-    def gate(self, state: BookState, scene: Scene) -> Gate:
-        gate = super().gate(state, scene)
-        return gate._replace(deferred=True) if isinstance(gate, AskPacket) else gate
 
 
 def _objections_forgotten(patch: Patch) -> None:

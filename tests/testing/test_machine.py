@@ -14,8 +14,8 @@ from loopbook.advisors.second_thought import SecondThought
 from loopbook.errors import MissingExtra
 from loopbook.testing import book_machine
 from tests.conftest import PROVE
+from tests.plain import Slow
 from tests.postgres import Postgres
-from tests.testing.faults import Slow
 
 
 def sized(few: int, many: int) -> settings:
