@@ -235,3 +235,14 @@ def test_close_waits_for_units_that_are_neither_done_nor_dropped() -> None:
 def test_a_finding_of_one_unit_is_not_resolved_by_a_change_of_another() -> None:
     state = _two((change(), "a"), (passes(), "a"), (review("f1"), "a"), (change(resolves=("f1",)), "b"))
     assert position(state, "a").next == "fix"
+
+
+def test_a_close_may_need_more_than_that_nothing_is_open() -> None:
+    kind = parse(
+        'name = "own"\n[[phase]]\nname = "do"\nneeds = [{ evidence = "change", missing = "nothing changed" }]\n'
+        '[[phase]]\nname = "close"\n'
+        'needs = [{ evidence = "source", missing = "no source" }, { is = "closable" }]'
+    )
+    opened_ = e.LoopOpened(kind="own", intent="x", definition=kind.definition())
+    state = fold(entries([opened_, change(), e.TodoOpened(todo="t", subject="x")]))
+    assert position(state).missing == ("no source", "1 todo without a follow-up")

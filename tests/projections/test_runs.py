@@ -22,7 +22,9 @@ def _passed(reason: str, run: str = "r1") -> e.PassedOver:
 
 
 def _gated(state: BookState) -> dict[str, tuple[str, ...]]:
-    return {one.run: one.gated for one in state.runs.settled}
+    gates = {one.run: one.gated for one in state.runs.settled}
+    assert len(gates) == len(state.runs.settled), "a run is kept once"
+    return gates
 
 
 # --- prompts and runs -----------------------------------------------------------------------

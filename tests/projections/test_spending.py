@@ -69,3 +69,8 @@ def test_whatever_a_book_holds_the_total_is_finite_and_never_falls(
 def test_a_count_that_is_none_counts_nothing(asked: float) -> None:
     event = raw(e.PassedOver, asked=asked, input_tokens=1, output_tokens=1, cost_usd=1.0)
     assert spent(Spent(), event) == Spent()
+
+
+def test_the_most_that_counts_counts() -> None:
+    event = raw(e.PassedOver, asked=MOST, input_tokens=MOST, output_tokens=MOST, cost_usd=float(MOST))
+    assert spent(Spent(), event) == Spent(MOST, MOST, MOST, float(MOST))
