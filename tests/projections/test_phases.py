@@ -239,7 +239,8 @@ def test_a_finding_of_one_unit_is_not_resolved_by_a_change_of_another() -> None:
 
 def test_a_close_may_need_more_than_that_nothing_is_open() -> None:
     kind = parse(
-        'name = "own"\n[[phase]]\nname = "do"\nneeds = [{ evidence = "change", missing = "nothing changed" }]\n'
+        'name = "own"\n[[phase]]\nname = "do"\n'
+        'needs = [{ evidence = "change", missing = "nothing changed" }]\n'
         '[[phase]]\nname = "close"\n'
         'needs = [{ evidence = "source", missing = "no source" }, { is = "closable" }]'
     )
