@@ -108,7 +108,8 @@ class Advisor(Protocol):
         """Whether it competes for the one message of a settle; a note that only the user sees does not."""
 
     def gate(self, state: BookState, scene: Scene) -> Gate:
-        """Whether there is something to decide."""
+        """Whether there is something to decide. While the work is the same, so is the packet: what another
+        answer or a notice adds to the book is no part of it."""
 
     def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
         """What comes of it, on a state at which the gate gives the same packet.
