@@ -305,6 +305,7 @@ def test_facts_alone_may_close_a_loop() -> None:
     table = finished()
     table.add(e.Source(locator="rfc9110"))
     assert table.close(advisors=(Facts("facts", gate="now"),)).closed
+    assert table.state.life.outcome == "met"
     assert types(table)[-2:] == ["passed_over", "loop_closed"]
 
 

@@ -167,6 +167,7 @@ def test_who_has_spoken_for_a_run_is_not_put_off_for_it_again() -> None:
     table.change("b")
     (later,) = table.settle("r1", advisors=(slow,)).later
     assert table.drive(deliver(table.state, later), CONTENT).advice
+    table.change("b", "two")
     again = table.settle("r1", advisors=(slow,))
     assert (again.trace, again.later) == ((Traced("second-thought", "done before"),), ())
 
