@@ -267,6 +267,7 @@ def test_units_stand_in_the_packet_at_the_close_of_a_loop_with_several_alone() -
         (SecondThought(waiting_tools=frozenset({"sleep", "nap"})), {"waiting_tools": ["nap", "sleep"]}),
         (SecondThought(subagent_tools={"send": "who"}), {"subagent_tools": {"send": "who"}}),
         (SecondThought(thresholds=Thresholds(done=0.75, quality=1.5)), {}),
+        (SecondThought(takes_turn=False), {"takes_turn": False}),
     ],
 )
 def test_one_that_decides_the_same_is_made_of_what_is_kept(

@@ -161,12 +161,12 @@ def test_what_is_delivered_counts_as_what_is_said_at_once() -> None:
 
 
 def test_who_has_spoken_for_a_run_is_not_put_off_for_it_again() -> None:
-    slow = Slow()
+    slow = Slow(takes_turn=False)
     table = units()
     table.change("a")
     table.change("b")
     (later,) = table.settle("r1", advisors=(slow,)).later
-    assert table.drive(deliver(table.state, later), CONTENT).advice
+    assert table.drive(deliver(table.state, later), CONTENT).notes
     table.change("b", "two")
     again = table.settle("r1", advisors=(slow,))
     assert (again.trace, again.later) == ((Traced("second-thought", "done before"),), ())

@@ -143,6 +143,21 @@ def test_a_conflict_that_changes_the_packet_is_asked_once_more() -> None:
     assert len(table.asked) == 2
 
 
+def test_who_has_nothing_to_decide_any_more_leaves_no_trace_where_he_leaves_none() -> None:
+    """Between its look and its append the work moves on, and its gate with it."""
+    table = Table()
+    advisor = Plain("p")
+
+    def moves() -> None:
+        table.change()
+        advisor.kind = "gone"
+
+    table.before_append = [lambda: None, moves]
+    came = table.settle("r1", advisors=(advisor,))
+    assert came.trace == (Traced("p", "done before"),)
+    assert types(table)[-2:] == ["run_settled", "change"]
+
+
 def test_another_process_that_was_first_ends_the_flow_in_silence_and_both_answers_count() -> None:
     table = Table()
     table.change()

@@ -51,6 +51,8 @@ class SecondThought:
             settings["waiting_tools"] = [*sorted(self.waiting_tools)]
         if self.subagent_tools != SUBAGENT_TOOLS:
             settings["subagent_tools"] = {**self.subagent_tools}
+        if not self.takes_turn:
+            settings["takes_turn"] = False
         return Policy(self.thresholds._asdict(), versions, settings)
 
     @classmethod
@@ -69,6 +71,7 @@ class SecondThought:
             if isinstance(subagents, dict)
             else SUBAGENT_TOOLS,
             thresholds=Thresholds(**{name: policy.thresholds.get(name, one) for name, one in usual.items()}),
+            takes_turn=settings.get("takes_turn") is not False,
         )
 
     # --- whether to ask ------------------------------------------------------------------
