@@ -8,6 +8,8 @@ or a restart, asks nobody again; a failed or stale answer is no passing of the g
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from loopbook.events import Noticed, PassedOver, Prompted, RunSettled
 from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, LastRun, Prompt, Runs, Settled
 from loopbook.run import FINAL_TEXT_CHARS, LINES, LINES_CHARS, PROMPT_CHARS, Line
@@ -30,15 +32,14 @@ def prompted(runs: Runs, event: Prompted, seq: int) -> Runs:
 
 def settled(runs: Runs, event: RunSettled, seq: int, session: str) -> Runs:
     """The runs after one came to rest. Settled twice, it is one run, and no gate opens again."""
-    gated: tuple[str, ...] = ()
+    one = Settled(event.run, seq, session)
     others = []
-    for one in runs.settled:
-        if one.run == event.run:
-            gated = one.gated
+    for before in runs.settled:
+        if before.run == event.run:
+            one = before._replace(seq=seq, session=session)
         else:
-            others.append(one)
-    kept = (*others, Settled(event.run, seq, session, gated))[-SETTLED_RUNS:]
-    return runs._replace(open=0, settled=kept, last=_last(event, seq))
+            others.append(before)
+    return runs._replace(open=0, settled=(*others, one)[-SETTLED_RUNS:], last=_last(event, seq))
 
 
 def _last(event: RunSettled, seq: int) -> LastRun:
@@ -62,20 +63,30 @@ def _newest(lines: tuple[Line, ...]) -> tuple[tuple[str, str], ...]:
 
 def gated(runs: Runs, run: str | None, advisor: str) -> Runs:
     """The runs once an advisor has looked at one."""
+    return _with(runs, run, lambda one: one._replace(gated=_and(one.gated, advisor)))
+
+
+def _with(runs: Runs, run: str | None, change: Callable[[Settled], Settled]) -> Runs:
+    """The runs with something more of one of them; they are as they were where nothing is."""
     place = len(runs.settled)
     for one in reversed(runs.settled):
         place -= 1
         if one.run == run:
-            if advisor in one.gated:
+            after = change(one)
+            if after == one:
                 return runs
-            passed = one._replace(gated=(*one.gated, advisor))
-            return runs._replace(settled=(*runs.settled[:place], passed, *runs.settled[place + 1 :]))
+            return runs._replace(settled=(*runs.settled[:place], after, *runs.settled[place + 1 :]))
     return runs
 
 
+def _and(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names else (*names, name)
+
+
 def noticed(runs: Runs, event: Noticed, seq: int) -> Runs:
-    """The runs after a notice: it is to be delivered; a continuation is spent, and the pair it was for
-    is known."""
+    """The runs after a notice: its run was told something, it is to be delivered; a continuation is spent,
+    and the pair it was for is known."""
+    runs = _with(runs, event.run, lambda one: one._replace(spoke=_and(one.spoke, event.advisor)))
     runs = runs._replace(undelivered=(*runs.undelivered, seq)[-UNDELIVERED:])
     if not event.continues:
         return runs

@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 8
+FOLD_VERSION = 9
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -209,12 +209,13 @@ class Prompt(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A settled run and the advisors whose gate it has been through."""
+    """A settled run, the advisors whose gate it has been through, and those that have spoken for it."""
 
     run: str
     seq: int
     session: str
     gated: tuple[str, ...] = ()
+    spoke: tuple[str, ...] = ()
 
 
 class LastRun(NamedTuple):

@@ -87,11 +87,9 @@ class Case:
         return {unit for unit, heard in _heard(advisor, state) if heard.judged > since}
 
     def spoken(self, state: BookState, *advisors: Advisor) -> bool:
-        """Whether one of these has spoken since the run came to rest."""
-        since = self._since(state)
-        heard = [one for advisor in advisors for _, one in _heard(advisor, state)]
-        said = [notice for one in heard for notice in (one.away, one.close)]
-        return any(notice is not None and notice.seq > since for notice in said)
+        """Whether one of these has spoken for the run, about whatever."""
+        spoke = {name for one in state.runs.settled if one.run == self.run for name in one.spoke}
+        return any(advisor.name in spoke for advisor in advisors)
 
     def turn_taken(self, advisor: Advisor, state: BookState) -> bool:
         """Whether somebody had the one message of this run, in this process or another."""
@@ -100,7 +98,7 @@ class Case:
         return advisor.takes_turn and (self.taken or self.spoken(state, *self.turns))
 
     def _since(self, state: BookState) -> int:
-        """Since when what is decided is about this run: until another one has come to rest."""
+        """Since when what is judged is about this run: until another one has come to rest."""
         last = state.runs.last
         return last.seq if last is not None and last.run == self.run else state.version
 

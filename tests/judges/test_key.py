@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from loopbook.errors import InvalidKey, KeyFileRefused
-from loopbook.judges import Answer, Failure
+from loopbook.judges import Answer, Failure, telling
 from loopbook.judges.system_one import SystemOne
 from loopbook.judges.system_one.key import find_key, keep_key, key_file, must_be_own
 from tests.judges.conftest import PACKET
@@ -133,8 +133,9 @@ def test_a_file_of_ones_own_is_asked_for_its_mode_and_a_closed_one_of_root_for_n
 
 @posix
 def test_such_a_file_is_a_failure_of_its_kind_and_told_once(
-    home: dict[str, str], caplog: pytest.LogCaptureFixture
+    home: dict[str, str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(telling, "_TOLD", set())  # another test may have heard it
     keep_key(TYPESAFE, "first-key", home).chmod(0o644)
     judge = SystemOne.from_env(home)
     assert judge is not None, "there is a key, so a person should hear of it"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from loopbook import events as e
 from loopbook.projections import BookState, evolve, fold
 from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice, Prompt, Settled, Stance
@@ -204,6 +206,21 @@ def test_base_and_watch_only_count() -> None:
 
 
 # --- the life of a loop ---------------------------------------------------------------------
+
+
+def test_a_run_knows_who_has_spoken_for_it_about_whatever() -> None:
+    def said(run: str | None, advisor: str = ADVISOR, sort: Literal["away", "close"] = "away") -> e.Noticed:
+        return e.Noticed(advisor=advisor, run=run, sort=sort, key="k", text="x")
+
+    runs = [e.RunSettled(run="r1"), e.RunSettled(run="r2")]
+    state = book(*runs, said("r1"), said("r2", "b", "close"), said(None, "c"), said("r2"), said("r2"))
+    spoke = {"r1": (ADVISOR,), "r2": ("b", ADVISOR)}
+    assert {one.run: one.spoke for one in state.runs.settled} == spoke
+    again = on(state, e.RunSettled(run="r1"))
+    assert {one.run: (one.spoke, one.gated) for one in again.runs.settled} == {
+        "r2": (spoke["r2"], ("b", ADVISOR)),
+        "r1": (spoke["r1"], (ADVISOR,)),
+    }
 
 
 def test_a_close_stays_pending_while_others_have_yet_to_be_heard() -> None:

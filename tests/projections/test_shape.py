@@ -10,7 +10,7 @@ from loopbook.projections import FOLD_VERSION, BookState
 
 #: The shape of the state, and the version of the fold with which it came. When this fails, raise
 #: ``FOLD_VERSION`` and set both anew.
-SHAPE, SINCE = "9f33b1d3c3ad8e0b", 8
+SHAPE, SINCE = "a1f8cb57ecd3d786", 9
 
 
 def shape(cls: type, known: dict[str, object]) -> dict[str, object]:

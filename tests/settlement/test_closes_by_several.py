@@ -343,6 +343,15 @@ def test_what_is_observed_twice_is_kept_once() -> None:
     assert table.state.version == version
 
 
+def test_what_was_said_at_a_close_is_no_message_of_the_run_it_was_declared_in() -> None:
+    table = finished()
+    table.add(e.RunSettled(run="r1"))
+    assert table.close({"ok": 0.1}, advisors=(Closer(),)).advice
+    came = table.settle("r1", advisors=(Plain("p"), Closer()))
+    assert came.advice is not None
+    assert came.advice.advisor == "p"
+
+
 def test_at_a_close_nobody_lets_a_run_go_on() -> None:
     table = finished()
     for number in range(12):
