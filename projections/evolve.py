@@ -277,7 +277,7 @@ def _judged(now: Folding, entry: Entry, event: e.Judged) -> None:
     if event.sort == "close":
         now.life = _close_judged(now.life, event)
     _about(now, entry.unit, lambda about: notices.judged(about, event, entry.originator_version))
-    now.runs = runs.gated(now.runs, event.run, event.advisor)
+    now.runs = runs.judged(now.runs, event, units.subject_of(now, entry.unit))
     now.spent = spending.spent(now.spent, event)
 
 
@@ -295,6 +295,9 @@ def _decided(life: Life) -> Life:
 def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
     seq = entry.originator_version
     _about(now, entry.unit, lambda about: notices.noticed(about, event, seq))
+    if event.sort == "close" and event.judged is None and now.life.declared:
+        stances = {**now.life.stances, event.advisor: Stance("", "objects")}
+        now.life = now.life._replace(stances=stances)
     for name in event.units:
         if units.subject_of(now, name) is not None:
             _about(now, name, lambda about: notices.named(about, event.advisor, seq))

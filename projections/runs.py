@@ -9,8 +9,9 @@ or a restart, asks nobody again; a failed or stale answer is no passing of the g
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
-from loopbook.events import Noticed, PassedOver, Prompted, RunSettled
+from loopbook.events import Judged, Noticed, PassedOver, Prompted, RunSettled
 from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, LastRun, Prompt, Runs, Settled
 from loopbook.run import FINAL_TEXT_CHARS, LINES, LINES_CHARS, PROMPT_CHARS, Line
 
@@ -79,8 +80,18 @@ def _with(runs: Runs, run: str | None, change: Callable[[Settled], Settled]) -> 
     return runs
 
 
-def _and(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return names if name in names else (*names, name)
+_K = TypeVar("_K")
+
+
+def _and(known: tuple[_K, ...], one: _K) -> tuple[_K, ...]:
+    return known if one in known else (*known, one)
+
+
+def judged(runs: Runs, event: Judged, unit: str | None) -> Runs:
+    """The runs after a judgment about a subject for one of them."""
+    pair = (event.advisor, unit)
+    runs = gated(runs, event.run, event.advisor)
+    return _with(runs, event.run, lambda one: one._replace(judged=_and(one.judged, pair)))
 
 
 def noticed(runs: Runs, event: Noticed, seq: int) -> Runs:

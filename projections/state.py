@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 9
+FOLD_VERSION = 10
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -209,13 +209,15 @@ class Prompt(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """A settled run, the advisors whose gate it has been through, and those that have spoken for it."""
+    """A settled run, the advisors whose gate it has been through, those that have spoken for it, and what
+    was judged for it: advisor and subject."""
 
     run: str
     seq: int
     session: str
     gated: tuple[str, ...] = ()
     spoke: tuple[str, ...] = ()
+    judged: tuple[tuple[str, str | None], ...] = ()
 
 
 class LastRun(NamedTuple):
@@ -253,7 +255,8 @@ class Runs(NamedTuple):
 
 
 class Stance(NamedTuple):
-    """What an advisor makes of the close that is pending; it stands while it would ask that ``packet``."""
+    """What an advisor makes of the close that is pending. It stands while it would ask that ``packet``;
+    without one it was said on facts alone."""
 
     packet: str
     opinion: Opinion

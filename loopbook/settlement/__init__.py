@@ -119,14 +119,14 @@ def _heard(case: Case, state: BookState) -> Flow[BookState]:
     for advisor in case.advisors:
         state = yield from advise(case, advisor, state)
     for advisor in case.advisors:
-        if advisor.name in state.life.stances and closing.awaited(state, case.scene, (advisor,)):
+        if closing.overtaken(state, case.scene, advisor):
             state = yield from advise(case, advisor, state)
     return (yield from record(state, lambda now: _met(case, now)))
 
 
 def _met(case: Case, state: BookState) -> tuple[Draft, ...]:
     """The end of a loop whose close somebody agreed to, and about which nobody else is to be heard."""
-    ends = closing.agreed(state) and not closing.awaited(state, case.scene, case.advisors)
+    ends = case.agreed(state) and not closing.awaited(state, case.scene, case.advisors)
     return (Draft(LoopClosed(outcome="met")),) if ends else ()
 
 

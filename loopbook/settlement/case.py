@@ -8,7 +8,7 @@ before it can decide it again (``again``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from loopbook.advisors import records
@@ -20,7 +20,6 @@ from loopbook.entry import Draft
 from loopbook.events import LoopClosed, Opinion
 from loopbook.projections import BookState, units
 from loopbook.projections.state import FOLD_VERSION
-from loopbook.projections.state import Heard as Before
 from loopbook.settlement import closing
 from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Later, Traced
 
@@ -61,6 +60,12 @@ class Case:
         others = [one for one in self.advisors if one.name != advisor.name]
         return closing.awaited(state, self.scene, others)
 
+    def agreed(self, state: BookState, also: Mapping[str, Opinion] | None = None) -> bool:
+        """Whether the pending close is one, by what stands and what is made of it now, by advisor; in a
+        replay those who spoke on facts had been looked at again."""
+        here = state.life.stances.keys() if self.others is not None else {one.name for one in self.advisors}
+        return closing.agreed(state, here, also or {})
+
     def overtaken(self, state: BookState) -> str | None:
         """Why it is too late for this run: the session is busy, or another run has begun or come to rest.
         A close is judged inside its run."""
@@ -82,9 +87,9 @@ class Case:
         return not judged or None in judged or self.spoken(state, advisor)
 
     def judged(self, advisor: Advisor, state: BookState) -> set[str | None]:
-        """The subjects that this advisor has judged since the run came to rest."""
-        since = self._since(state)
-        return {unit for unit, heard in _heard(advisor, state) if heard.judged > since}
+        """The subjects that this advisor has judged for the run."""
+        judged = [pair for one in state.runs.settled if one.run == self.run for pair in one.judged]
+        return {unit for name, unit in judged if name == advisor.name}
 
     def spoken(self, state: BookState, *advisors: Advisor) -> bool:
         """Whether one of these has spoken for the run, about whatever."""
@@ -96,11 +101,6 @@ class Case:
         if self.run is None:  # whoever is asked about a close is heard
             return False
         return advisor.takes_turn and (self.taken or self.spoken(state, *self.turns))
-
-    def _since(self, state: BookState) -> int:
-        """Since when what is judged is about this run: until another one has come to rest."""
-        last = state.runs.last
-        return last.seq if last is not None and last.run == self.run else state.version
 
     def over(self, state: BookState) -> bool:
         """Whether nothing can be decided any more: the loop was closed, or the close was decided, or
@@ -121,13 +121,6 @@ class Case:
             (None, None) if about is None or isinstance(about, Say) else (about.reason, about.detail)
         )
         self.trace.append(Traced(advisor.name, did, unit, reason, detail, judged))
-
-
-def _heard(advisor: Advisor, state: BookState) -> Iterator[tuple[str | None, Before]]:
-    """What an advisor has judged and said, by subject."""
-    yield None, state.loop.heard.get(advisor.name, Before())
-    for name, unit in state.units.items():
-        yield name, unit.about.heard.get(advisor.name, Before())
 
 
 class Plan(NamedTuple):
@@ -212,7 +205,7 @@ def plan_of(
     else:
         drafts = (*head, records.passed_over(by, says, basis, () if head else asked.costs))
         of_close = bool(head) and packet is not None and packet.sort == "close"
-        if (of_close or opinion == "agrees") and not others and closing.agreed(state, opinion):
+        if (of_close or opinion == "agrees") and not others and case.agreed(state, {advisor.name: opinion}):
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
     return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, bound, bool(head), goes_on)

@@ -9,7 +9,7 @@ open until a close is declared again. An advisor that objects on facts alone hol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Say, Scene
 from loopbook.events import Opinion
@@ -24,13 +24,20 @@ def awaited(state: BookState, scene: Scene, advisors: Iterable[Advisor]) -> bool
 def _awaited(state: BookState, scene: Scene, advisor: Advisor) -> bool:
     """Whatever this run is: one that has nothing to say about it may have something about the close."""
     asks: list[str] = []
-    for gate in (advisor.gate(state, scene), advisor.gate(state, Scene(None, scene.judge))):
+    judge = scene.judge or scene.run is not None  # for one settle there may be none: the next one has it
+    for gate in (advisor.gate(state, scene), advisor.gate(state, Scene(None, judge))):
         if isinstance(gate, DecideNow) and _objects(advisor, state):
             return True
         if isinstance(gate, AskPacket) and gate.packet.sort == "close":
             asks.append(gate.packet.digest)
     stance = state.life.stances.get(advisor.name)
     return bool(asks) and (stance is None or stance.packet not in asks)
+
+
+def overtaken(state: BookState, scene: Scene, advisor: Advisor) -> bool:
+    """Whether an advisor has a stance, and would ask something else by now."""
+    stance = state.life.stances.get(advisor.name)
+    return stance is not None and bool(stance.packet) and _awaited(state, scene, advisor)
 
 
 def _objects(advisor: Advisor, state: BookState) -> bool:
@@ -44,8 +51,12 @@ def heard(state: BookState, advisor: Advisor, gate: AskPacket) -> bool:
     return gate.packet.sort == "close" and stance is not None and stance.packet == gate.packet.digest
 
 
-def agreed(state: BookState, *opinions: Opinion) -> bool:
-    """Whether the loop ends if nobody else is to be heard: by these opinions, and those that stand."""
-    said = {*opinions, *(stance.opinion for stance in state.life.stances.values())}
+def agreed(state: BookState, here: Collection[str], also: Mapping[str, Opinion]) -> bool:
+    """Whether the loop ends if nobody else is to be heard: by what ``also`` is made of it, and what stands.
+
+    Of those that are ``here`` what they said on facts alone does not stand: the facts are looked at again.
+    """
+    stances = {by: one.opinion for by, one in state.life.stances.items() if one.packet or by not in here}
+    said = {*{**stances, **also}.values()}
     agree = "agrees" in said and "objects" not in said
     return agree and bool(state.life.declared) and not position(state).missing

@@ -107,8 +107,8 @@ class Always:
 
     def _note_notice(self, event: Noticed, unit: str | None) -> None:
         self._last_said[event.advisor, self._subject(unit), event.sort] = event.key
-        if event.sort == "close":
-            self._objects.add(event.advisor)
+        if event.sort == "close" and event.judged is not None:
+            self._objects.add(event.advisor)  # on facts alone it holds while the facts do
         if event.judged is not None:
             self._rested_on.add(event.judged)
         if event.run is not None and event.advisor not in self._beside:
@@ -181,12 +181,7 @@ class Always:
         judged, unit = self._judged.get(event.judged, (None, None))
         if judged is None or event.judged != entry.seq - 1:
             yield f"a notice that rests on {event.judged}, which is not the judgment before it"
-        elif (judged.advisor, judged.run, judged.sort, unit) != (
-            event.advisor,
-            event.run,
-            event.sort,
-            entry.unit,
-        ):
+        elif (judged.advisor, judged.run, unit) != (event.advisor, event.run, entry.unit):
             yield f"a notice that rests on somebody else's judgment {event.judged}"
 
     def _on_and_on(self, event: Noticed) -> Iterator[str]:

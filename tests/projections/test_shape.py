@@ -10,7 +10,7 @@ from loopbook.projections import FOLD_VERSION, BookState
 
 #: The shape of the state, and the version of the fold with which it came. When this fails, raise
 #: ``FOLD_VERSION`` and set both anew.
-SHAPE, SINCE = "a1f8cb57ecd3d786", 9
+SHAPE, SINCE = "f2e8cc21bb15ceec", 10
 
 
 def shape(cls: type, known: dict[str, object]) -> dict[str, object]:

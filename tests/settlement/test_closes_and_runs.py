@@ -1,0 +1,110 @@
+"""A close and the runs about it: what one says of the other, whichever session asks and in whatever order."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopbook import events as e
+from loopbook.advisors.asking import Failure
+from loopbook.advisors.second_thought import SecondThought
+from loopbook.advisors.shape import Gate, PassOver, Scene
+from loopbook.projections import BookState
+from loopbook.settlement import Settlement, Traced
+from tests.flows import CONTENT, Table
+from tests.plain import Closer, Plain
+from tests.settlement.given import FINE, ORDERS, both, finished
+from tests.settlement.test_closes_by_several import Facts
+
+
+class NeedsJudge(Closer):
+    """Passes over where there is no judge to ask."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        return super().gate(state, scene) if scene.judge else PassOver("no-judge", written=False)
+
+
+@ORDERS
+@pytest.mark.parametrize("rewritten", [True, False])
+def test_a_settle_without_a_judge_ends_no_close_about_which_somebody_was_not_heard(
+    first: bool, rewritten: bool
+) -> None:
+    table = finished()
+    order = both(NeedsJudge(), first=first)
+    table.answers = [FINE, Failure("timeout")]
+    assert table.close(FINE, advisors=order).pending
+    if rewritten:
+        table.add(e.Change(summary="all", diff_summary="+999"))
+        table.check()
+    table.settle("r1", judge=False, advisors=order)
+    assert table.state.life.outcome is None
+    assert table.state.life.declared
+
+
+def test_an_objection_on_facts_holds_a_close_for_whoever_does_not_know_the_facts() -> None:
+    """A session that has not that advisor, as the command line has none of one's own."""
+    facts = Facts("facts", gate="now")
+    table = finished()
+    assert table.close(FINE, advisors=(SecondThought(), facts)).concerns == ("unread",)
+    for run in ("r1", "r2"):
+        table.settle(run, FINE, advisors=(SecondThought(),))
+    assert table.state.life.outcome is None
+    table.add(e.Source(locator="rfc9110"))
+    table.settle("r3", FINE, advisors=(SecondThought(), facts))
+    assert table.state.life.outcome == "met"
+
+
+def test_whoever_objected_and_is_asked_again_may_agree() -> None:
+    table = finished()
+    order = (SecondThought(), Closer(gate="later"))
+    (later,) = table.close({**CONTENT, "done": 0.1}, advisors=order).later
+    assert [stance.opinion for stance in table.state.life.stances.values()] == ["objects"]
+    table.add(e.Change(summary="two", diff_summary="+1"))
+    table.check()
+    table.settle("r1", FINE, advisors=order)
+    assert table.state.life.stances["second-thought"].opinion == "agrees"
+    assert later.declared == table.state.life.declared
+
+
+def test_a_close_that_was_judged_while_a_run_was_asked_about_it_makes_the_answer_what_it_is() -> None:
+    table = Table()
+    table.change()
+    table.add(e.CloseDeclared(claim="done"))
+
+    def other_session() -> None:
+        table.close(FINE)
+
+    table.thinking = [other_session]
+    came = table.settle("r1", FINE)
+    assert came.trace[-1] == Traced("second-thought", "passed over", None, "nothing-new")
+    assert table.state.life.declared == 0
+
+
+def test_a_run_whose_judge_failed_is_asked_again_though_a_close_was_judged_since() -> None:
+    table = Table("chore")
+    table.change()
+    table.settle("r1", Failure("timeout"))
+    table.change(summary="two")
+    assert not table.close(FINE).closed
+    table.change(summary="three")
+    came: Settlement = table.settle("r1")
+    assert came.advice is not None
+    assert came.advice.text.startswith("next: verify")
+
+
+def test_whoever_objected_on_facts_at_a_close_passes_a_run_over_for_its_reason() -> None:
+    table = finished()
+    table.add(e.RunSettled(run="r1"))
+    advisor = Facts("facts", gate="now")
+    assert not table.close(advisors=(advisor,)).closed
+    advisor.kind = "quiet"
+    assert table.settle("r1", advisors=(advisor,)).trace == (
+        Traced("facts", "passed over", None, "nothing-new"),
+    )
+
+
+def test_a_talker_takes_the_turn_of_a_run_and_no_more() -> None:
+    table = finished()
+    table.add(e.RunSettled(run="r1"))
+    assert table.close({**CONTENT, "done": 0.1}).concerns == ("not-done",)
+    came = table.settle("r1", advisors=(Plain("p"),))
+    assert came.advice is not None
