@@ -127,7 +127,7 @@ class Recorder:
 
     def _counted(self, check: Check) -> Check:
         """A check as this book counts it. Its command line is read only where it must be."""
-        if "scope" in check.model_fields_set and not check.at_odds:
+        if "scope" in check.model_fields_set and not check.told_twice:
             return check
         from loopbook.evidence.by_hand import as_counted
         from loopbook.evidence.outcomes import Rules, UserCheck

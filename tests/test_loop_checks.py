@@ -110,6 +110,7 @@ def test_an_outcome_that_the_exit_code_contradicts_is_refused_with_all_that_stan
         {"masked": True},  # whoever records says so
         {"basis": "summary"},  # the runner's own closing line spoke
         {"command": "pytest | tail -3"},  # the line says so
+        {"command": "trap 'exit 0' EXIT; pytest"},
         {"outcome": "unknown"},
     ],
 )
@@ -121,3 +122,13 @@ def test_an_exit_code_that_is_not_the_checks_own_contradicts_nothing(
         build_event({"type": "check", "command": "pytest", "outcome": outcome, "exit_code": code, **more})
     )
     assert scopes(loop) == ["tests"]
+
+
+@pytest.mark.parametrize("scope", [{}, {"scope": "tests"}])
+def test_of_a_negated_check_it_is_the_check_that_is_recorded(scope: dict[str, str]) -> None:
+    fields = {"type": "check", "command": "! pytest", "exit_code": 0, **scope}
+    loop = changed()
+    with pytest.raises(InvalidEvent, match="exit code 0 and outcome pass contradict each other"):
+        loop.record(build_event({**fields, "outcome": "pass"}))
+    loop.record(build_event({**fields, "outcome": "fail"}))
+    assert verify_state(loop.state) == "failing"

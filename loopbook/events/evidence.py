@@ -51,11 +51,14 @@ class Check(Event):
     by: str | None = None
 
     @property
-    def at_odds(self) -> bool:
-        """Whether outcome and exit code say different things, and both are about the check itself."""
-        if self.exit_code is None or self.masked or self.basis == "summary" or self.outcome == "unknown":
-            return False
-        return (self.outcome == "pass") != (self.exit_code == 0)
+    def told_twice(self) -> bool:
+        """Whether outcome and exit code both say how it ended, so that they can contradict each other."""
+        return (
+            self.exit_code is not None
+            and not self.masked
+            and self.basis != "summary"
+            and self.outcome != "unknown"
+        )
 
 
 class Finding(RecordModel):

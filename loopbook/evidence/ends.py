@@ -17,7 +17,7 @@ from loopbook.evidence.commands import CommandReading, FoundCheck
 from loopbook.evidence.runner_table import VOID
 from loopbook.evidence.runners import Closed, Verdict, closed, is_closing, rows_for, together
 from loopbook.evidence.text import compiled
-from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World, printed
+from loopbook.evidence.worlds import BAD, GOOD, MAX_CHECKS, NOT_RUN, ZERO, Line, World, own_end, printed
 from loopbook.evidence.wrappers import program_of
 
 #: Closing rows of launchers, which close the run of any runner.
@@ -71,7 +71,8 @@ class Ends:
         if key not in self.abstract:
             texts = (text for one in self.reading.script.commands for text in (one.text, *one.env))
             parts = any("PIPESTATUS" in text for text in texts)
-            line = Line(self.places if self.alone else (self.places[index],), parts=parts)
+            places = self.places if self.alone else (self.places[index],)
+            line = Line(places, parts=parts, trapped=own_end(self.reading.script.commands))
             self.abstract[key] = (line, line.worlds(self.reading.script.node))
         return (*self.abstract[key], index if self.alone else 0)
 
@@ -227,6 +228,22 @@ class Ends:
         _, _, slot = self._abstract(index)
         own = {w.status for w in self.worlds(index) if w.checks[slot] == BAD}
         return self.exit if self.failed and own == {slot} else None
+
+
+def ways(reading: CommandReading, result: CallResult) -> frozenset[Outcome]:
+    """How the checks of a line can have ended together, by its exit alone: nothing where that is not known.
+
+    ``fail`` where one of them failed, ``pass`` where all passed, ``unknown`` where one that did not fail
+    did not run either.
+    """
+    ends = Ends(reading, reading.checks, result, ())
+    if not ends.alone or not reading.checks:
+        return frozenset()
+    return frozenset(map(_together, (world.checks for world in ends.worlds(0))))
+
+
+def _together(checks: Items[int]) -> Outcome:
+    return "fail" if BAD in checks else "unknown" if NOT_RUN in checks else "pass"
 
 
 def _runs(found: tuple[Closed, ...]) -> list[tuple[Closed, ...]]:

@@ -28,6 +28,7 @@ from loopbook.evidence.shell_tree import (
     Words,
     places,
 )
+from loopbook.evidence.wrappers import program_of
 
 #: How a check went in a world.
 NOT_RUN, GOOD, BAD = 0, 1, 2
@@ -46,6 +47,18 @@ BLAMELESS = word_set(
     "awk cut "
     "tr tput column unset shopt umask ulimit alias clear trap"
 )
+#: Options by which a program ends with zero whatever has failed, as patterns of one word.
+FORGIVING: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("make", "gmake", "bmake", "nmake", "mingw32-make"), r"--ignore-errors|-[bBdeknpqrRsStvw]*i\w*"
+    ),
+    "mvn": r"-fn|--fail-never|-Dmaven\.test\.failure\.ignore(?:=true)?",
+    **dict.fromkeys(("ruff", "flake8", "pylint"), r"--exit-zero"),
+    "golangci-lint": r"--issues-exit-code=0",
+}
+#: What a trap that runs at the end is set for, and what it says where it leaves the shell itself.
+_ENDINGS = frozenset({"EXIT", "0", "SIGEXIT", "ERR"})
+_LEAVES = re.compile(r"\b(?:exit|exec|kill)\b")
 _LAST_STATUS = re.compile(r"\$(?:\?|\{\?\})")
 _PART_STATUS = re.compile(r"\$\{PIPESTATUS\[(\d)\]\}")
 _NAMED_STATUS = re.compile(r"\$(?:\{([A-Za-z_]\w{0,40})\}|([A-Za-z_]\w{0,40}))")
@@ -91,18 +104,23 @@ Worlds = frozenset[World]
 class Line:
     """A line to be run in the abstract, with the checks whose ends are wanted (by command place).
 
-    ``parts``: whether it asks how the parts of its pipelines ended (``PIPESTATUS``).
+    ``parts``: whether it asks how the parts of its pipelines ended (``PIPESTATUS``); ``trapped``: whether
+    a trap gives the line a last status of its own.
     """
 
-    def __init__(self, checks: Iterable[int], *, parts: bool = False) -> None:
+    def __init__(self, checks: Iterable[int], *, parts: bool = False, trapped: bool = False) -> None:
         self.parts = parts
+        self.trapped = trapped
         self.tested = 0
         self.places: Mapping[int, int] = {at: index for index, at in enumerate(checks)}
         self.shown: dict[int, Shown] = {}
 
     def worlds(self, node: Node) -> Worlds:
         """Every way the line can go."""
-        return self.run(node, frozenset({World((NOT_RUN,) * len(self.places))}))
+        worlds = self.run(node, frozenset({World((NOT_RUN,) * len(self.places))}))
+        if not self.trapped:
+            return worlds
+        return worlds | frozenset(w._replace(status=status) for w in worlds for status in (ZERO, OTHER))
 
     def run(self, node: Node, worlds: Worlds) -> Worlds:
         """The worlds after a node; those that have ended pass by it."""
@@ -155,13 +173,15 @@ class Line:
 
     def _check(self, node: Command, worlds: Worlds) -> Worlds:
         index = self.places[node.at]
-        bad = index if node.exact else OTHER
+        ends = [(GOOD, ZERO), (BAD, index if node.exact else OTHER)]
+        if forgiving(node):
+            ends.append((BAD, ZERO))
         return frozenset(
             world._replace(
                 checks=(*world.checks[:index], how, *world.checks[index + 1 :]), status=status, parts=()
             )
             for world in worlds
-            for how, status in ((GOOD, ZERO), (BAD, bad))
+            for how, status in ends
         )
 
     def _plain(self, node: Command, world: World) -> tuple[World, ...]:
@@ -291,6 +311,37 @@ class Line:
                 )
         statuses = (ZERO,) if zero else (ZERO, OTHER)
         return frozenset(w._replace(status=s, kept=()) for w in worlds for s in statuses)
+
+
+def forgiving(node: Command) -> bool:
+    """Whether a command was told to end with zero even where what it runs has failed.
+
+    >>> lines = ("make -ki test", "make test", "make -C i test")
+    >>> [forgiving(Command(0, (tuple(line.split()),))) for line in lines]
+    [True, False, False]
+    """
+    return any(
+        words
+        and (told := FORGIVING.get(program_of(words[0])))
+        and any(map(re.compile(told).fullmatch, words))
+        for words in node.levels
+    )
+
+
+def own_end(commands: Iterable[Command]) -> bool:
+    """Whether a trap may end the line with a status of its own: what it runs leaves the shell by itself.
+
+    >>> [own_end([Command(0, (("trap", what, "EXIT"),))]) for what in ("exit 0", "rm x")]
+    [True, False]
+    """
+    said = [one.words for one in commands if one.words]
+    leaves = any(words[0] == "exit" for words in said)  # perhaps in a function that the trap names
+    return any(
+        words[0] == "trap"
+        and not _ENDINGS.isdisjoint(words[2:])
+        and (_LEAVES.search(words[1]) is not None or (leaves and words[1].isidentifier()))
+        for words in said
+    )
 
 
 def status_of(word: str, world: World) -> int | None:

@@ -138,6 +138,9 @@ def test_json_writes_the_same_event(busy: Cli, argv: list[str], event: Event) ->
         ("pytest -q | tail -3", ("--output-tail", "== 1 failed, 2 passed in 0.1s =="), "fail", True),
         ("set -o pipefail; pytest -q | tail -3", (), "pass", False),
         ("ruff check && pytest", (), "pass", False),
+        ("! pytest", (), "fail", False),
+        ("! pytest", ("--outcome", "fail"), "fail", False),
+        ("true || pytest", (), "unknown", True),
     ],
 )
 def test_an_exit_code_that_is_not_the_checks_own_is_no_pass(

@@ -222,6 +222,9 @@ def test_an_exit_code_that_speaks_for_the_check_decides(command: str) -> None:
         "! pytest || true",
         "set -o pipefail; set +o pipefail; pytest | tail",
         "(set -o pipefail); pytest | tail",
+        "trap 'exit 0' EXIT; pytest",
+        "trap 'rm -rf t; exit 0' 0; pytest",
+        "done_with() { rm -rf t; exit 0; }; trap done_with EXIT; pytest",
     ],
 )
 def test_a_masked_exit_code_decides_nothing_and_the_closing_line_does(command: str) -> None:
@@ -230,6 +233,20 @@ def test_a_masked_exit_code_decides_nothing_and_the_closing_line_does(command: s
     assert [(c.outcome, c.exit_code, c.masked) for c in said.checks] == [("unknown", None, True)]
     assert only(command, 0, PYTEST_PASS)[2:6] == ("pass", None, True, "summary")
     assert only(command, 0, PYTEST_FAIL)[2:6] == ("fail", None, True, "summary")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["make -i test", "make -ki test", "make test --ignore-errors", "mvn test -fn", "ruff check --exit-zero"],
+)
+def test_a_zero_exit_of_what_was_told_to_end_so_decides_nothing(command: str) -> None:
+    assert only(command, 0, "x")[2:5] == ("unknown", None, True)
+    assert only(command, 1, "x").outcome == "fail"
+
+
+@pytest.mark.parametrize("command", ["trap 'rm -rf t' EXIT; pytest", "make -C i test", "make -I inc test"])
+def test_a_trap_or_an_option_that_changes_no_status_masks_nothing(command: str) -> None:
+    assert only(command, 0, "x")[2:5] == ("pass", 0, False)
 
 
 def test_pipefail_with_a_head_that_closes_the_pipe_is_benign() -> None:
