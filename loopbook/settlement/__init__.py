@@ -116,12 +116,20 @@ def deliver(
 
 def _heard(case: Case, state: BookState) -> Flow[BookState]:
     """Everybody in turn; and whoever agreed to a close over which the work has moved on once more."""
-    for advisor in case.advisors:
+    for advisor in _order(case, state):
         state = yield from advise(case, advisor, state)
     for advisor in case.advisors:
         if closing.overtaken(state, case.scene, advisor):
             state = yield from advise(case, advisor, state)
     return (yield from record(state, lambda now: _met(case, now)))
+
+
+def _order(case: Case, state: BookState) -> Sequence[Advisor]:
+    """Whoever is asked about a pending close comes first in a settle: what others have to say can wait."""
+    if case.run is None or not state.life.declared:
+        return case.advisors
+    asked = {one.name for one in case.advisors if closing.awaited(state, case.scene, (one,))}
+    return sorted(case.advisors, key=lambda one: one.name not in asked)
 
 
 def _met(case: Case, state: BookState) -> tuple[Draft, ...]:

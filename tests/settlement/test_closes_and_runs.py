@@ -102,6 +102,14 @@ def test_whoever_objected_on_facts_at_a_close_passes_a_run_over_for_its_reason()
     )
 
 
+def test_who_is_asked_about_a_pending_close_comes_before_whoever_always_has_something_to_say() -> None:
+    table = finished()
+    assert table.close(Failure("timeout")).pending
+    came = table.settle("r1", advisors=(Plain("talker"), SecondThought()))
+    assert table.state.life.outcome == "met"
+    assert [one.advisor for one in came.trace if one.did == "asked"] == ["second-thought"]
+
+
 def test_a_talker_takes_the_turn_of_a_run_and_no_more() -> None:
     table = finished()
     table.add(e.RunSettled(run="r1"))

@@ -216,9 +216,10 @@ def test_a_close_over_which_an_answer_was_stale_or_the_turn_taken_stays_open() -
     table.thinking = [moving, moving]
     assert not table.close({**CONTENT, "ok": 0.9}, advisors=(SecondThought(), Closer("other"))).closed
     table.add(e.CloseDeclared(claim="It is done."))
-    order = (Closer("one"), Plain("speaks"), Closer("other"))
-    came = table.settle("r1", {"ok": 0.9}, advisors=order)
-    assert [one.reason for one in came.trace] == ["", "agrees", None, "turn-taken"]
+    order = (Plain("speaks"), Closer("one"), Closer("other"))
+    came = table.settle("r1", {"ok": 0.1}, advisors=order)
+    assert [one.reason for one in came.trace] == ["", None, "turn-taken", "turn-taken"]
+    assert table.state.life.declared, "the other one has yet to be heard"
     assert table.state.life.outcome is None
 
 
