@@ -11,7 +11,6 @@ leaves the rules to the slice's own module. Nothing is computed that the event c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
 
@@ -21,6 +20,7 @@ from loopbook.errors import VersionGap
 from loopbook.projections import (
     children,
     friction,
+    life,
     notices,
     phases,
     runs,
@@ -36,13 +36,10 @@ from loopbook.projections.state import (
     TEXT_CHARS,
     BookState,
     LastEvidence,
-    Life,
     Notes,
-    Stance,
     Subject,
     Work,
 )
-from loopbook.run import PROMPT_CHARS
 
 
 def evolve(state: BookState, entry: Entry) -> BookState:
@@ -86,15 +83,7 @@ def _loop_opened(now: Folding, entry: Entry, event: e.LoopOpened) -> None:
     seq, tier = entry.originator_version, event.review_tier
     if now.life.opened:
         return
-    now.life = Life(
-        opened=seq,
-        kind=event.kind[:TEXT_CHARS],
-        intent=event.intent[:PROMPT_CHARS],
-        anchor=event.anchor[:PROMPT_CHARS] if event.anchor is not None else None,
-        review_tier=tier,
-        definition=_definition(event),
-        session=entry.session,
-    )
+    now.life = life.opened(event, seq, entry.session)
     plan = phases.plan_of(now.life.definition)
     now.work = Machine(phases.begun(now.work.work(), plan, tier, seq))
     now.units = {
@@ -102,28 +91,16 @@ def _loop_opened(now: Folding, entry: Entry, event: e.LoopOpened) -> None:
     }
 
 
-def _definition(event: e.LoopOpened) -> str:
-    """The kind as text; "" where there is none, or one that this loopbook cannot read."""
-    if event.definition is None:
-        return ""
-    try:
-        text = json.dumps(dict(event.definition))
-    except (TypeError, ValueError, RecursionError):
-        return ""
-    return text if phases.plan_of(text) else ""
-
-
 def _session_adopted(now: Folding, entry: Entry, _event: e.SessionAdopted) -> None:
     now.life = now.life._replace(session=entry.session)
 
 
 def _close_declared(now: Folding, entry: Entry, event: e.CloseDeclared) -> None:
-    seq = entry.originator_version
-    now.life = now.life._replace(claim=event.claim[:PROMPT_CHARS], declared=seq, stances={})
+    now.life = life.declared(now.life, event, entry.originator_version)
 
 
 def _loop_closed(now: Folding, _entry: Entry, event: e.LoopClosed) -> None:
-    now.life = _decided(now.life)._replace(outcome=event.outcome)
+    now.life = life.decided(now.life)._replace(outcome=event.outcome)
 
 
 def _loop_reopened(now: Folding, _entry: Entry, _event: e.LoopReopened) -> None:
@@ -274,30 +251,16 @@ def _run_settled(now: Folding, entry: Entry, event: e.RunSettled) -> None:
 
 
 def _judged(now: Folding, entry: Entry, event: e.Judged) -> None:
-    if event.sort == "close":
-        now.life = _close_judged(now.life, event)
+    now.life = life.judged(now.life, event)
     _about(now, entry.unit, lambda about: notices.judged(about, event, entry.originator_version))
     now.runs = runs.judged(now.runs, event, units.subject_of(now, entry.unit))
     now.spent = spending.spent(now.spent, event)
 
 
-def _close_judged(life: Life, event: e.Judged) -> Life:
-    """The loop once an advisor was heard about its close: the last one decides it."""
-    if event.pending is None or not life.declared:
-        return _decided(life)
-    return life._replace(stances={**life.stances, event.advisor: Stance(event.packet, event.pending)})
-
-
-def _decided(life: Life) -> Life:
-    return life._replace(claim=None, declared=0, stances={})
-
-
 def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
     seq = entry.originator_version
     _about(now, entry.unit, lambda about: notices.noticed(about, event, seq))
-    if event.sort == "close" and event.judged is None and now.life.declared:
-        stances = {**now.life.stances, event.advisor: Stance("", "objects")}
-        now.life = now.life._replace(stances=stances)
+    now.life = life.noticed(now.life, event)
     for name in event.units:
         if units.subject_of(now, name) is not None:
             _about(now, name, lambda about: notices.named(about, event.advisor, seq))
