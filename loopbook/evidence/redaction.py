@@ -186,8 +186,9 @@ class Redactor:
         return list(keys)
 
     def _named_text(self, text: str) -> str:
-        if _is_harmless(_MARK.sub("hidden", text)):  # what was redacted in it before tells no more
-            return self.text(text)
+        # Harmless with what was redacted in it before, and still with what is now: so twice is once.
+        if _is_harmless_around(text) and _is_harmless_around(redacted := self.text(text)):
+            return redacted
         return _mark(_NAMED, len(text))
 
     def _once(self, text: str) -> str:
@@ -361,6 +362,11 @@ def _is_harmless(value: str) -> bool:
     scheme = _SCHEME.match(value)
     bare = value[scheme.end() if scheme else 0 :].strip()
     return not bare or compiled(table.HARMLESS).fullmatch(bare) is not None
+
+
+def _is_harmless_around(text: str) -> bool:
+    """The same, where a mark tells no more than a word would."""
+    return _is_harmless(_MARK.sub("hidden", text))
 
 
 def _is_random(value: str) -> bool:

@@ -25,6 +25,9 @@ class Shape(NamedTuple):
 # that ends in a letter or digit: ``\n`` inside JSON, ``%3D`` inside a URL.
 _EDGE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _WORD = r"[A-Za-z0-9_-]"
+# Glued to a word (``key_AKIA...``, ``run-sk-...``) it is known where its looks leave no doubt: behind a
+# ``_`` or ``-`` where no name looks so, behind a letter or digit only by a length or words of its own.
+_JOINED = r"(?<=[_-])"
 
 
 def _shape(name: str, needles: str, pattern: str, *, mixed: bool = True) -> Shape:
@@ -41,7 +44,12 @@ SHAPES: tuple[Shape, ...] = (
             r"|(?:(?:\\[nr]|\s){1,8}[A-Za-z0-9+/=]{24,}+)+)"  # or cut off after some lines
         ),
     ),
-    _shape("aws-key", "AKIA ASIA ABIA ACCA", _EDGE + r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16,}+", mixed=False),
+    _shape(
+        "aws-key",
+        "AKIA ASIA ABIA ACCA",
+        rf"(?:{_EDGE}|(?=A[A-Z]{{3,18}}\d)(?=[A-Z0-9]{{20}}(?![A-Z0-9])))A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{{16,}}+",
+        mixed=False,
+    ),
     _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{30,}+"),
     _shape("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,}+"),
     _shape(
@@ -58,15 +66,38 @@ SHAPES: tuple[Shape, ...] = (
     ),
     _shape("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}+"),
     _shape("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/=]{20,}+"),
-    _shape("anthropic-key", "sk-ant-", rf"{_EDGE}sk-ant-{_WORD}{{16,}}+"),
-    _shape("openai-key", "sk-", rf"{_EDGE}sk-{_WORD}{{20,}}+"),
-    _shape("google-key", "AIza", rf"{_EDGE}AIza{_WORD}{{35,}}+"),
-    _shape("google-token", "ya29.", rf"{_EDGE}ya29\.{_WORD}{{20,}}+"),
+    _shape(
+        "anthropic-key",
+        "sk-ant-",
+        rf"(?:{_EDGE}|{_JOINED}|(?=sk-ant-[a-z]{{2,8}}\d\d-))sk-ant-{_WORD}{{16,}}+",
+    ),
+    _shape(
+        "openai-key",
+        "sk-",
+        rf"(?:{_EDGE}|{_JOINED}(?=sk-(?:(?:proj|svcacct|admin|or-v1)-|[A-Za-z0-9]{{32}}))"
+        rf"|(?=sk-{_WORD}{{0,200}}?T3BlbkFJ))sk-{_WORD}{{20,}}+",
+    ),
+    _shape(
+        "google-key", "AIza", rf"(?:{_EDGE}|{_JOINED}|(?=AIza{_WORD}{{35}}(?!{_WORD})))AIza{_WORD}{{35,}}+"
+    ),
+    _shape(
+        "google-token",
+        "ya29.",
+        rf"(?:{_EDGE}|{_JOINED}|(?=ya29\.[A-Za-z]0{_WORD}{{40}}))ya29\.{_WORD}{{20,}}+",
+    ),
     _shape("tavily-key", "tvly-", rf"tvly-{_WORD}{{16,}}+"),
     _shape("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}+"),
     _shape("pypi-token", "pypi-", rf"pypi-{_WORD}{{40,}}+"),
-    _shape("huggingface-token", "hf_", _EDGE + r"hf_[A-Za-z0-9]{30,}+"),
-    _shape("jwt", "eyJ", rf"{_EDGE}eyJ{_WORD}{{8,}}+\.{_WORD}{{8,}}+\.{_WORD}{{8,}}+"),
+    _shape(
+        "huggingface-token",
+        "hf_",
+        rf"(?:{_EDGE}|{_JOINED}|(?=hf_[A-Za-z0-9]{{34}}(?!{_WORD})))hf_[A-Za-z0-9]{{30,}}+",
+    ),
+    _shape(
+        "jwt",
+        "eyJ",
+        rf"(?:{_EDGE}|(?=eyJ{_WORD}{{8,200}}+\.eyJ))eyJ{_WORD}{{8,}}+\.{_WORD}{{8,}}+\.{_WORD}{{8,}}+",
+    ),
     Shape(
         "authorization",
         ("earer ", "EARER ", "asic ", "ASIC "),

@@ -80,6 +80,18 @@ HARMLESS = [
     "postgres://u:$PW@h/d",
     "sk-learn-estimator-checks-for-everyone",
     "risk-assessment-of-many-things",
+    "risk-assessment-2024-of-many-things",
+    "x-sk-learn-estimator-checks-2024-for-everyone",
+    "disk-ant-colony-optimisation-run-2024",
+    "task-0123456789abcdef0123456789abcdef01234567",
+    "task-admin-panel-configuration-2024-Q3",
+    "CZECHOSLOVAKIAINTERNATIONALUNION",
+    "SOUTH_ASIAPACIFICREGIONALOFFICES",
+    "MALAYSIA7AKIAB2" + "C3D4" * 8,  # too long for a key
+    "surveyJsonParser.configuration.valueProvider",
+    "priya29.configuration_of_Something_2024",
+    "shelf_hf_" + "a" * 34,
+    "AIza" + "-",
     "npm_config_registry_for_everything_here",
     "the bearer of this letter is authorised",
     "Authorization: see the chapter on tokens",
@@ -108,7 +120,8 @@ def test_every_row_of_the_table_has_an_example_here() -> None:
 
 @pytest.mark.parametrize(("name", "example"), PLAIN)
 @pytest.mark.parametrize(
-    "around", ["{}", "see {} there", 'x="{}"', "line\n{}\nline", "({})", '{{"a": "{}"}}']
+    "around",
+    ["{}", "see {} there", 'x="{}"', "line\n{}\nline", "({})", '{{"a": "{}"}}', "key_{}", "run-{}", "a--{}"],
 )
 def test_a_token_is_known_by_its_shape_wherever_it_stands(name: str, example: str, around: str) -> None:
     text = around.format(example)
@@ -117,6 +130,26 @@ def test_a_token_is_known_by_its_shape_wherever_it_stands(name: str, example: st
     assert ALNUM[:12] not in redacted
     assert "swordfish" not in redacted
     assert "s3cr3t" not in redacted
+
+
+GLUED = [
+    "s" + "k-ant-api03-" + "aB3x" * 22 + "-AA",
+    "AKIA" + "IOSFODNN7EXAMPL3",
+    "AI" + "za" + ALNUM[:35],
+    "ya" + "29.a0" + ALNUM[:60],
+    "h" + "f_" + ALNUM[:34],
+    "s" + "k-proj-" + ALNUM[:20] + "T3BlbkFJ" + ALNUM[:20],
+    "ey" + "J" + ALNUM[:20] + ".ey" + "J" + ALNUM[:40] + "." + ALNUM[:43],
+    "gh" + "p_" + ALNUM[:36],
+]
+
+
+@pytest.mark.parametrize("token", GLUED)
+@pytest.mark.parametrize("before", ["key", "KEY", "run-", "key_", "7", "a1", "_", "\u00e9"])
+def test_a_token_of_unmistakable_looks_is_known_glued_to_a_word(token: str, before: str) -> None:
+    redacted = Redactor().text(f"{before}{token} there")
+    assert redacted.startswith(f"{before}[redacted ")
+    assert redacted.endswith(f" {len(token)} chars] there")
 
 
 @pytest.mark.parametrize("escape", [r"\n", r"\t", "%3D", "%20"])
@@ -321,6 +354,7 @@ def shape_of(value: JsonValue) -> object:
 
 @given(JSON)
 @example({"token": "https://x.test/?access_token=hunter2"})
+@example({"token": "secret://hunter2x"})  # harmless as it stands, and not with the mark in it
 def test_a_json_value_keeps_its_structure_and_twice_is_once(value: JsonValue) -> None:
     redactor = Redactor(["swordfish"])
     once = redactor.value(value)
@@ -384,7 +418,16 @@ def repeated(unit: str, size: int) -> str:
         "key",
         "sk-",
         "sk-ant-",
+        "sk-ant-api03-",
+        "sk-proj-",
+        "_sk-",
         "eyJ-",
+        "eyJaaaaaaaa_",
+        "eyJaaaaaaaa.eyJ",
+        "ASIA7",
+        "AIza",
+        "hf_",
+        "ya29.a0",
         "eyJa.",
         "AKIA",
         "token=$",
