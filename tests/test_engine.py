@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from threading import Event as Flag
+from typing import NoReturn
 
 import anyio
 import pytest
@@ -201,11 +202,64 @@ async def _exits() -> object:
     raise SystemExit
 
 
+async def _closes() -> object:
+    raise GeneratorExit
+
+
+async def _blocks() -> object:
+    """Lets nobody end it: the event loop stands still meanwhile."""
+    time.sleep(0.6)
+    return Answer({"move": Chosen("advance"), "done": Likely(0.1), "quality": Scored(0)})
+
+
+async def _blocks_and_raises() -> object:
+    time.sleep(0.6)
+    raise LookupError
+
+
+class _Leaves(dict[str, float]):
+    def items(self) -> NoReturn:
+        raise SystemExit
+
+    __iter__ = keys = items  # type: ignore[assignment]
+
+
+async def _leaves_when_looked_at() -> object:
+    return Answer({"move": Chosen("advance", _Leaves())})
+
+
+class _Counted(int):
+    def __le__(self, other: object) -> NoReturn:
+        raise GeneratorExit
+
+    __ge__ = __le__
+
+
+async def _leaves_when_counted() -> object:
+    return Answer({"move": Chosen("advance")}, input_tokens=_Counted(7))
+
+
+class _Nothing:
+    @property
+    def __class__(self) -> NoReturn:  # type: ignore[override]
+        raise SystemExit
+
+
+async def _leaves_when_asked_what_it_is() -> object:
+    return _Nothing()
+
+
 @WAYS
 @pytest.mark.parametrize(
     ("then", "kind"),
     [
         (_hang, "timeout"),
+        (_blocks, "timeout"),
+        (_blocks_and_raises, "timeout"),
+        (_closes, "error"),
+        (_leaves_when_looked_at, "garbage"),
+        (_leaves_when_counted, "garbage"),
+        (_leaves_when_asked_what_it_is, "error"),
         (_shielded, "timeout"),
         (_stubborn, "timeout"),
         (_raise, "error"),

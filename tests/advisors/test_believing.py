@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from enum import Enum
 from types import MappingProxyType
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 
@@ -106,6 +107,34 @@ def test_a_failure_is_kept_in_texts_alone_whatever_its_words_are() -> None:
 def test_an_answer_whose_values_lie_is_none() -> None:
     lies = dear(Answer(cast("dict[str, Likely]", Untellable())))
     assert known(lies, ASKED) == Failure("garbage", "an answer that cannot be kept", COST)
+
+
+@pytest.mark.parametrize("wrong", [SystemExit, GeneratorExit, CancelledError])
+def test_what_an_answer_raises_when_it_is_looked_at_is_a_failure(wrong: type[BaseException]) -> None:
+    class Raising:
+        def __getattribute__(self, name: str) -> NoReturn:
+            raise wrong
+
+        def __str__(self) -> NoReturn:
+            raise wrong
+
+        def __contains__(self, name: object) -> NoReturn:
+            raise wrong
+
+    lies = dear(Answer(cast("dict[str, Likely]", Raising())))
+    assert known(lies, ASKED) == Failure("garbage", "an answer that cannot be kept", COST)
+    untold = Failure("error", "a kind that cannot be told", COST)
+    assert known(Failure(cast("str", Raising()), "x", COST), ASKED) == untold
+    assert known(Failure("timeout", "", cast("Cost", Raising())), ASKED) == Failure("timeout", "", Cost())
+
+
+def test_a_person_who_ends_the_program_ends_it_there_too() -> None:
+    class Interrupted:
+        def __contains__(self, name: object) -> NoReturn:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        known(Answer(cast("dict[str, Likely]", Interrupted())), ASKED)
 
 
 def test_what_a_failure_took_may_be_anything() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from loopbook import events as e
+from loopbook.entry import Entry
 from loopbook.projections import BookState, evolve, fold
 from loopbook.projections.state import CONTINUED, SETTLED_RUNS, UNDELIVERED, Notice, Prompt, Settled, Stance
 from loopbook.run import Line, Observed
@@ -216,7 +217,8 @@ def test_a_run_knows_who_has_spoken_for_it_about_whatever() -> None:
     state = book(*runs, said("r1"), said("r2", "b", "close"), said(None, "c"), said("r2"), said("r2"))
     spoke = {"r1": (ADVISOR,), "r2": ("b", ADVISOR)}
     assert {one.run: one.spoke for one in state.runs.settled} == spoke
-    again = on(state, e.RunSettled(run="r1"))
+    again = fold([Entry("loop:t", state.version + 1, e.RunSettled(run="r1"), START, "s2")], state)
+    assert again.runs.settled[-1][:3] == ("r1", state.version + 1, "s2")
     assert {one.run: (one.spoke, one.gated) for one in again.runs.settled} == {
         "r2": (spoke["r2"], ("b", ADVISOR)),
         "r1": (spoke["r1"], (ADVISOR,)),
@@ -231,6 +233,9 @@ def test_a_close_stays_pending_while_others_have_yet_to_be_heard() -> None:
     state = book(declared, first, again)
     assert state.life.stances == {"a": Stance("q", "objects")}
     assert (state.life.claim, state.life.declared) == ("done", 2)
+    said = e.Noticed(advisor="facts", sort="close", key="k", text="x")
+    on_facts = on(state, said, said.model_copy(update={"advisor": "judged", "judged": 3}))
+    assert on_facts.life.stances == {**state.life.stances, "facts": Stance("", "objects")}
     nothing: tuple[object, ...] = (None, 0, {})
     for end in (last, e.LoopClosed(outcome="over_concerns")):
         life = on(state, end).life

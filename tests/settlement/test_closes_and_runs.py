@@ -53,6 +53,22 @@ def test_an_objection_on_facts_holds_a_close_for_whoever_does_not_know_the_facts
     assert table.state.life.outcome == "met"
 
 
+def test_facts_that_hold_no_more_hold_no_close_that_another_one_decides() -> None:
+    facts = Facts("facts", gate="now")
+    table = finished()
+    table.answers = [Failure("timeout")]
+    assert table.close(advisors=(SecondThought(), facts)).concerns == ("unread",)
+    table.add(e.Source(locator="rfc9110"))
+    table.settle("r1", FINE, advisors=(SecondThought(), facts))
+    assert table.state.life.outcome == "met"
+    assert [one.advisor for one in table.of(e.Judged) if isinstance(one, e.Judged)] == ["second-thought"]
+
+
+def test_at_a_close_all_are_heard_in_the_order_given() -> None:
+    came = finished().close(FINE, advisors=(Plain("p"), Closer()))
+    assert list(dict.fromkeys(one.advisor for one in came.trace)) == ["p", "closer"]
+
+
 def test_whoever_objected_and_is_asked_again_may_agree() -> None:
     table = finished()
     order = (SecondThought(), Closer(gate="later"))

@@ -77,6 +77,16 @@ def test_a_silence_after_a_judgment_is_traced_with_it() -> None:
     assert table.settle().trace[1:] == (Traced("second-thought", "silent", None, "agrees", judged=True),)
 
 
+def test_a_note_about_a_unit_is_the_advisors_last_word_in_that_settle() -> None:
+    table = units()
+    table.change("a")
+    table.change("b")
+    assert table.settle(advisors=(SecondThought(takes_turn=False),)).trace == (
+        Traced("second-thought", "asked", "a", ""),
+        Traced("second-thought", "spoke", "a", judged=True),
+    )
+
+
 def test_a_unit_that_is_judged_in_silence_is_traced_once() -> None:
     table = units()
     table.add(e.Decision(text="keep the name", decided_by="user"), "a")
