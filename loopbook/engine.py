@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 import anyio
 from anyio import to_thread
 
-from loopbook.advisors.asking import Answer, Cost, Failure, Packet, cost_of
-from loopbook.advisors.believing import known
+from loopbook.advisors.asking import Answer, Cost, Failure, Packet
+from loopbook.advisors.believing import known, took_of
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Advisor
 from loopbook.book import Book
@@ -233,15 +233,24 @@ async def answered(judge: Judge | None, packet: Packet, left: float, safe: Safe)
 
 
 async def _said(judge: Judge, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
+    """What a judge says; nothing in time where it kept the event loop from ending it."""
+    ends = anyio.current_time() + left
+    said = await _asked(judge, packet, left, safe)
+    return said if anyio.current_time() <= ends else _too_late(left, said)
+
+
+async def _asked(judge: Judge, packet: Packet, left: float, safe: Safe) -> Answer | Failure:
     """What a judge says; a judge is anybody's code, and may not end a settle."""
     try:
         got: object = await judge.ask(packet, left)
-    except (anyio.get_cancelled_exc_class(), GeneratorExit):  # whoever waits has ended it
+        return got if isinstance(got, Answer | Failure) else Failure("garbage", type(got).__name__)
+    except anyio.get_cancelled_exc_class():  # whoever waits has ended it
         raise
+    except GeneratorExit:  # its own, or it was left behind in a loop that is gone: nobody is told of that
+        return Failure("error", "GeneratorExit")
     except BaseException as wrong:  # noqa: BLE001 - whatever it raises is a failure
         _tell_of(judge, wrong, safe)
         return Failure("error", type(wrong).__name__)
-    return got if isinstance(got, Answer | Failure) else Failure("garbage", type(got).__name__)
 
 
 def _tell_of(judge: Judge, wrong: BaseException, safe: Safe) -> None:
@@ -260,8 +269,7 @@ def _tell_of(judge: Judge, wrong: BaseException, safe: Safe) -> None:
 
 def _too_late(left: float, said: Answer | Failure | None = None) -> Failure:
     """``said`` is what came all the same, once it was cancelled: it has cost what it has."""
-    took = None if said is None else said.took if isinstance(said, Failure) else cost_of([said])
-    return Failure("timeout", f"no answer within {left:.1f} s", took)
+    return Failure("timeout", f"no answer within {left:.1f} s", None if said is None else took_of(said))
 
 
 def _answered_in_thread(judge: Judge | None, packet: Packet, left: float, safe: Safe) -> Answer | Failure:

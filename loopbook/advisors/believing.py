@@ -2,7 +2,9 @@
 
 Theory. A book keeps an answer for good, and a replay decides by it. So what is none of its question's
 values is lost, by question; what accompanies the values (names, numbers) is kept within bounds or not at
-all; and what an answer has cost is kept even where nothing else of it can be.
+all; and what an answer has cost is kept even where nothing else of it can be. Whatever its parts raise when
+they are looked at is the judge's failure, a ``SystemExit`` too; only ``KeyboardInterrupt`` passes, for that
+is how a person ends the program.
 """
 
 from __future__ import annotations
@@ -52,41 +54,62 @@ def known(answer: Answer | Failure, questions: Mapping[str, Question]) -> Answer
     """
     if isinstance(answer, Failure):
         return _failure(answer)
-    unkept = Failure("garbage", "an answer that cannot be kept", _cost(answer))
+    unkept = Failure("garbage", "an answer that cannot be kept", took_of(answer))
     try:
         fitting, dropped = _fitting(answer, questions)
         if dropped and not fitting.values:
             return unkept._replace(detail="no answer to what was asked")
         return fitting if _can_be_kept(fitting) else unkept
-    except Exception:  # noqa: BLE001 - what a judge's own values do when they are looked at, nobody knows
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - what a judge's own values do when they are looked at, nobody knows
         return unkept
 
 
 def _failure(given: Failure) -> Failure:
     """A failure in texts alone; of a kind that is not in the table, or none, it is an error."""
-    took = None if given.took is None else _cost(given.took)
+    took = took_of(given)
     try:
         kind, detail = str(given.kind), str(given.detail)
-    except Exception:  # noqa: BLE001 - as above
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         return Failure("error", "a kind that cannot be told", took)
     return Failure(kind, detail, took) if kind in FAILURES else Failure("error", kind[:NAME_CHARS], took)
 
 
-def _cost(told: object) -> Cost:
-    """What an answer or a failure took, as far as a book can keep it."""
-    given = [_told(told, name) for name in Cost._fields]
-    kept = [
-        one if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= HIGHEST else None
-        for one in given
-    ]
-    sent, got = (one if isinstance(one, int) else None for one in kept[:2])
-    return Cost(sent, got, kept[2])
+def took_of(said: Answer | Failure) -> Cost | None:
+    """What an answer took, or a failure that says so, as far as a book can keep it.
+
+    >>> took_of(Answer({}, input_tokens=300, output_tokens=-1))
+    Cost(input_tokens=300, output_tokens=None, cost_usd=None)
+    """
+    told = _told(said, "took") if isinstance(said, Failure) else said
+    if told is None:
+        return None
+    sent, got, cost = (_number(told, name) for name in Cost._fields)
+    return Cost(sent if isinstance(sent, int) else None, got if isinstance(got, int) else None, cost)
+
+
+def _number(told: object, name: str) -> int | float | None:
+    """One of the numbers, as a plain one."""
+    one = _told(told, name)
+    try:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= HIGHEST:
+            return None
+        return int(one) if isinstance(one, int) else float(one)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
+        return None
 
 
 def _told(by: object, name: str) -> object:
     try:
         return getattr(by, name)
-    except Exception:  # noqa: BLE001 - as above
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         return None
 
 
