@@ -76,6 +76,8 @@ def test_every_file_is_named_as_its_kind() -> None:
 
 WRONG = [
     ("name = ", "not TOML: Invalid value (at end of document)", "correct the file there"),
+    (f'name = "x"\nphase = {"7" * 5000}\n', "not TOML: a number is too long", "correct the file there"),
+    (f"name = 0x{'7' * 5000}\n" + CLOSE, "name: a number of very many digits is no", "use small letters"),
     ("", "name: missing", "use small letters, digits, - and _"),
     (_own(name="My kind"), "name: 'My kind' is no name", "use small letters"),
     ('name = "x"\ntitle = ""\n' + CLOSE, "title: not one line", "say in a few words"),

@@ -48,19 +48,23 @@ class Reading(NamedTuple):
     books: list[Ledger]
     damaged: bool = False
 
+    def some(self) -> list[Ledger]:
+        """The books, of which there is one at least unless what is wrong was told. Raises ``NoSuchLoop``."""
+        if not self.books and not self.damaged:
+            raise NoSuchLoop("the file holds no book; nothing was done; export one into it")
+        return self.books
+
     def only(self) -> Ledger:
         """The one book, or the one fork that all the others are parents of. Raises ``NoSuchLoop``."""
         from loopbook.book.lineage import lineage
 
         lines = {
             one.stream: {part.stream for part in lineage(one.book.records.rows, one.stream)}
-            for one in self.books
+            for one in self.some()
         }
         for one in self.books:
             if lines[one.stream] >= lines.keys():
                 return one
-        if not lines:
-            raise NoSuchLoop("the file holds no book; nothing was done; export one into it")
         raise NoSuchLoop(
             f"the file holds {len(lines)} books ({_listed(lines)}); nothing was done;"
             " name the one that is meant with --stream"

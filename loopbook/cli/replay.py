@@ -51,7 +51,7 @@ def replay(
     from loopbook.audit.replay import replay as again
 
     with reading(book, store, stream) as read:
-        came = {ledger.stream: again(ledger.entries(), to=to) for ledger in read.books}
+        came = {ledger.stream: again(ledger.entries(), to=to) for ledger in read.some()}
         chosen = {ledger.stream: _chosen(ledger) for ledger in read.books}
     if as_json:
         say_json({"books": [_plain(name, one) for name, one in came.items()]})

@@ -203,7 +203,7 @@ class Line:
         if known is not None:
             return (known,)
         if words[1].isdecimal():
-            return (OTHER if int(words[1]) % 256 else ZERO,)
+            return (OTHER if int(words[1][-8:]) % 256 else ZERO,)  # which all the others leave as it is
         return (ZERO, OTHER)
 
     def _assigned(self, node: Command, world: World, before: World) -> World:

@@ -72,6 +72,8 @@ def _table(text: str, where: str) -> Mapping[str, object]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as wrong:
         raise InvalidKind(f"{where}: not TOML: {wrong}; correct the file there") from None
+    except ValueError:  # Python reads none of thousands of digits
+        raise InvalidKind(f"{where}: not TOML: a number is too long; correct the file there") from None
 
 
 def from_definition(definition: Mapping[str, object], where: str = "kind") -> Kind:

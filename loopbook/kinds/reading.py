@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from reprlib import repr as short
+from reprlib import Repr
 from types import NoneType, UnionType
 from typing import Literal, ParamSpec, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -28,6 +28,7 @@ _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _TYPES: Mapping[type, str] = {str: "text", int: "a whole number", bool: "true or false"}
 _MAX_PHASES, _MAX_NEEDS, _MAX_TEXT = 40, 20, 200
+_HIGHEST = 2**63 - 1
 
 
 class Reader:
@@ -154,8 +155,8 @@ class Reader:
         values = tuple(value) if _is_list(value) else (value,)
         if not values:
             raise self.wrong(key, "no value would match", "give at least one, or leave the field out")
-        if len(values) > _MAX_NEEDS or any(isinstance(one, str) and len(one) > _MAX_TEXT for one in values):
-            remedy = f"give at most {_MAX_NEEDS} of at most {_MAX_TEXT} characters"
+        if len(values) > _MAX_NEEDS or any(map(_too_long, values)):
+            remedy = f"give at most {_MAX_NEEDS} of at most {_MAX_TEXT} characters, or of 64 bits"
             raise self.wrong(key, "too many or too long values", remedy)
         for one in values:
             self.part(None, self.value, one, name, fields[name], key)
@@ -269,6 +270,22 @@ def _is_table(value: object) -> TypeGuard[Mapping[str, object]]:
 
 def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     return isinstance(value, list | tuple)
+
+
+def _too_long(value: object) -> bool:
+    return (isinstance(value, str) and len(value) > _MAX_TEXT) or (
+        isinstance(value, int) and abs(value) > _HIGHEST
+    )
+
+
+class _Short(Repr):
+    """A value as a message shows it; a whole number may be longer than Python writes out."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if abs(x) <= _HIGHEST else "a number of very many digits"
+
+
+short = _Short().repr
 
 
 def _shown(key: str) -> str:

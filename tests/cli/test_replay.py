@@ -237,3 +237,22 @@ def test_an_explanation_is_printed_as_lines_or_as_json(told: Cli) -> None:
 def test_a_run_about_which_nothing_is_recorded_says_so(told: Cli) -> None:
     told.ok("loop", "settle", "r3", "--judge", "none", "--loop", "fix-1")
     assert told.ok("explain", "fix-1", "8").startswith("entry 8: nothing is recorded about it: ")
+
+
+@pytest.mark.parametrize("content", [b"\n\n \n", b"\xef\xbb\xbf"], ids=["blank lines", "a byte order mark"])
+@pytest.mark.parametrize(
+    "how", [("replay",), ("replay", "--verify"), ("replay", "--json"), ("explain", "--last")]
+)
+def test_a_file_that_holds_no_book_is_told(cli: Cli, content: bytes, how: tuple[str, ...]) -> None:
+    (cli.folder / "none.jsonl").write_bytes(content)
+    command, *more = how
+    assert "the file holds no book" in cli.error(USAGE, command, "none.jsonl", *more)
+
+
+@pytest.mark.parametrize("how", [("replay", "--verify"), ("explain", "--last")])
+def test_an_empty_file_is_told_and_the_code_is_1(cli: Cli, how: tuple[str, ...]) -> None:
+    (cli.folder / "none.jsonl").write_bytes(b"")
+    command, *more = how
+    ran = cli(command, "none.jsonl", *more)
+    assert (ran.code, ran.out) == (FOUND, "")
+    assert "the file is empty" in ran.err

@@ -52,6 +52,19 @@ def test_a_wrong_kind_is_told_with_its_remedy_and_the_others_are_still_checked(c
     assert third == "ok   c.toml: fix"
 
 
+@pytest.mark.parametrize("prefix", ["", "0x"])
+def test_a_number_that_python_cannot_write_out_is_a_mistake_like_any_other(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    (cli.folder / "kinds").mkdir()
+    (cli.folder / "kinds" / "a.toml").write_text(f"name = {prefix}{'7' * 5000}\n")
+    ran = cli("kinds", "check", "kinds/a.toml")
+    assert (ran.code, ran.err) == (FOUND, "")
+    assert ran.out.startswith("FAIL kinds/a.toml: ")
+    monkeypatch.setenv("LOOPBOOK_KINDS_DIR", "kinds")
+    assert "a number" in cli.error(USAGE, "kinds", "list")
+
+
 def test_every_mistake_of_a_kind_is_told_in_one_go_and_a_line_each(cli: Cli) -> None:
     (cli.folder / "a.toml").write_text('nam = "x"\n[[phase]]\nname = "work"\nneeds = [{ is = "done" }]\n')
     ran = cli("kinds", "check", "a.toml")

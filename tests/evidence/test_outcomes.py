@@ -244,6 +244,11 @@ def test_a_zero_exit_of_what_was_told_to_end_so_decides_nothing(command: str) ->
     assert only(command, 1, "x").outcome == "fail"
 
 
+@pytest.mark.parametrize(("digits", "outcome"), [("9" * 5000, "pass"), ("256" + "0" * 5000, "unknown")])
+def test_a_status_of_any_length_is_read(digits: str, outcome: str) -> None:
+    assert only(f"pytest || exit {digits}", 0).outcome == outcome
+
+
 @pytest.mark.parametrize("command", ["trap 'rm -rf t' EXIT; pytest", "make -C i test", "make -I inc test"])
 def test_a_trap_or_an_option_that_changes_no_status_masks_nothing(command: str) -> None:
     assert only(command, 0, "x")[2:5] == ("pass", 0, False)

@@ -85,7 +85,16 @@ def test_the_file_does_not_grow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a b c", "\x00", "a b http-auth soon\n", "a b http-auth \u00b2\n", "\n\n"]
+    "text",
+    [
+        "",
+        "a b c",
+        "\x00",
+        "a b http-auth soon\n",
+        "a b http-auth \u00b2\n",
+        "\n\n",
+        f"a b http-auth {'9' * 5000}\n",
+    ],
 )
 def test_a_file_that_is_none_closes_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)

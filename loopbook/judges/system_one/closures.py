@@ -22,6 +22,8 @@ from loopbook.judges.system_one.lines import LineId
 FILE = "judge-closed"
 #: How long a line stays closed, in seconds.
 CLOSED_SEC = 900
+#: No time that is meant has more digits; Python reads no number of thousands of them.
+TIME_DIGITS = 15
 #: No more lines than this are kept, the newest.
 MOST = 50
 
@@ -39,7 +41,7 @@ class _Row(NamedTuple):
     def read(cls, fields: list[str], now: float) -> _Row | None:
         """A row that counts now; a clock that was put back makes none count for longer."""
         origin, key, kind, until = fields
-        if not until.isdecimal() or not now < int(until) <= now + CLOSED_SEC + 1:
+        if not until.isdecimal() or len(until) > TIME_DIGITS or not now < int(until) <= now + CLOSED_SEC + 1:
             return None
         return cls(origin, key, kind, int(until))
 
