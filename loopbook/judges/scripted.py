@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from loopbook.advisors.asking import FAILURES, value_of
 from loopbook.errors import InvalidScript
+from loopbook.given import named
 from loopbook.judges import Answer, Choice, Failure, Noul, Packet, Question, answer_from
 
 Line = Mapping[str, object] | Failure
+_UNASKED = "nothing was asked"
 
 
 class Scripted:
@@ -22,7 +24,7 @@ class Scripted:
 
     A line is bare answers by question (``{"move": "advance", "done": 0.2}``) or a ``Failure``.
     ``thinking`` is awaited before each answer: what happens while the judge thinks. Raises
-    ``InvalidScript`` for no line, and for a failure of a kind that is not in ``FAILURES``.
+    ``InvalidScript`` for no line, for what is none, and for a failure of a kind that is not in ``FAILURES``.
 
     >>> import anyio
     >>> judge = Scripted([Failure("timeout")])
@@ -33,12 +35,11 @@ class Scripted:
     def __init__(
         self, lines: Iterable[Line], thinking: Callable[[Packet], Awaitable[None]] | None = None
     ) -> None:
-        self._lines = list(lines)
-        if not self._lines:
-            raise InvalidScript("a script needs a line; nothing was asked; give it one")
-        for number, line in enumerate(self._lines, 1):
-            if isinstance(line, Failure) and line.kind not in FAILURES:
-                raise InvalidScript(f"line {number}: {_no_failure(line.kind)}; nothing was asked")
+        self._lines = _script(lines)
+        if thinking is not None and not callable(thinking):
+            raise InvalidScript(
+                f"thinking is awaited, not {named(thinking)}; {_UNASKED}; give an async function"
+            )
         self._thinking = thinking
         self.asked: list[Packet] = []
 
@@ -51,6 +52,33 @@ class Scripted:
         return line if isinstance(line, Failure) else answer_from(packet.questions, line)
 
 
+def _script(lines: object) -> list[Line]:
+    """The lines of a script, each looked at. Raises ``InvalidScript``."""
+    if isinstance(lines, Mapping | Failure | str | bytes) or not isinstance(lines, Iterable):
+        raise InvalidScript(
+            f"a script is a list of lines, not {named(lines)}; {_UNASKED}; write it as [line]"
+        )
+    script = [_line(line, number) for number, line in enumerate(lines, 1)]
+    if not script:
+        raise InvalidScript(f"a script needs a line; {_UNASKED}; give it one")
+    return script
+
+
+def _line(line: object, number: int) -> Line:
+    if isinstance(line, Failure):
+        if not _is_kind(line.kind):
+            raise InvalidScript(f"line {number}: {_no_failure(line.kind)}; {_UNASKED}")
+        return line
+    if not isinstance(line, Mapping):
+        remedy = 'write {"move": "advance"}, or Failure("timeout")'
+        raise InvalidScript(f"line {number} is answers or a Failure, not {named(line)}; {_UNASKED}; {remedy}")
+    return line
+
+
+def _is_kind(kind: object) -> bool:
+    return isinstance(kind, str) and kind in FAILURES
+
+
 def failing(kind: object) -> Failure:
     """The failure of a kind. Raises ``InvalidScript`` for a kind that is none.
 
@@ -58,7 +86,7 @@ def failing(kind: object) -> Failure:
     Traceback (most recent call last):
     loopbook.errors.InvalidScript: 'tmeout' is no kind of failure: did you mean timeout?
     """
-    if not isinstance(kind, str) or kind not in FAILURES:
+    if not isinstance(kind, str) or not _is_kind(kind):
         raise InvalidScript(_no_failure(kind))
     return Failure(kind)
 
@@ -83,11 +111,13 @@ def checked(
 
 
 def _no_failure(kind: object) -> str:
-    return f"{str(kind)[:40]!r} is no kind of failure: {_meant(kind, FAILURES)}"
+    shown = repr(kind[:40]) if isinstance(kind, str) else named(kind)
+    return f"{shown} is no kind of failure: {_meant(kind, FAILURES)}"
 
 
 def _no_value(name: str, value: object, question: Question) -> str:
-    shown = repr(value)[:40]
+    long = isinstance(value, int) and abs(value) > 10**40  # which Python may not write out
+    shown = named(value) if long else repr(value)[:40]
     if isinstance(question, Choice):
         return f"{name} is never {shown}: {_meant(value, question.options)}"
     most = 1 if isinstance(question, Noul) else len(question.levels) - 1
@@ -97,5 +127,5 @@ def _no_value(name: str, value: object, question: Question) -> str:
 def _meant(word: object, known: Iterable[str]) -> str:
     """What somebody may have meant who said a word that is not known."""
     names = list(known)
-    close = difflib.get_close_matches(str(word)[:100], names, n=1)
+    close = difflib.get_close_matches(word[:100], names, n=1) if isinstance(word, str) else []
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import anyio
 import pytest
 
@@ -45,6 +48,33 @@ def test_a_failure_of_a_kind_that_is_none_is_refused_before_anybody_is_asked() -
     assert issubclass(InvalidScript, LoopbookError)
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ({"move": "advance"}, "a script is a list of lines, not a dict"),
+        (Failure("timeout"), "a script is a list of lines, not a Failure"),
+        ("abc", "a script is a list of lines, not a str"),
+        (b"abc", "a script is a list of lines, not a bytes"),
+        (None, "a script is a list of lines, not None"),
+        (5, "a script is a list of lines, not an int"),
+        ([1], "line 1 is answers or a Failure, not an int"),
+        ([{"done": 1}, None], "line 2 is answers or a Failure, not None"),
+        (["timeout"], "line 1 is answers or a Failure, not a str"),
+        ([Failure(["timeout"])], "line 1: a list is no kind of failure"),  # type: ignore[arg-type]  # the claim
+        ([Failure(10**5000)], "line 1: an int is no kind of failure"),  # type: ignore[arg-type]  # as above
+    ],
+)
+def test_what_is_no_script_is_refused_where_it_is_given(lines: Any, told: str) -> None:
+    with pytest.raises(InvalidScript, match=re.escape(told)) as wrong:
+        Scripted(lines)
+    assert "nothing was asked" in str(wrong.value)
+
+
+def test_what_cannot_be_awaited_is_refused_where_it_is_given() -> None:
+    with pytest.raises(InvalidScript, match="thinking is awaited, not an int"):
+        Scripted([{"done": 1}], 5)  # type: ignore[arg-type]  # that it may not is the claim
+
+
 @pytest.mark.parametrize("kind", FAILURES)
 def test_every_kind_of_failure_can_be_scripted(kind: str) -> None:
     assert anyio.run(Scripted([failing(kind)]).ask, PACKET, 1.0) == Failure(kind)
@@ -54,6 +84,6 @@ def test_a_line_is_held_against_the_questions_where_they_are_known() -> None:
     line = {"done": 0.5}
     assert checked(line, PACKET.questions) == line
     assert checked({"done": None}, PACKET.questions) == {"done": None}
-    for wrong in ({"dne": 0.5}, {"done": 2}, {"done": "yes"}):
+    for wrong in ({"dne": 0.5}, {"done": 2}, {"done": "yes"}, {"done": 10**5000}):
         with pytest.raises(InvalidScript):
             checked(wrong, PACKET.questions)
