@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from loopbook.advisors.asking import FAILURES, value_of
 from loopbook.errors import InvalidScript
-from loopbook.given import named
 from loopbook.judges import Answer, Choice, Failure, Noul, Packet, Question, answer_from
 
 Line = Mapping[str, object] | Failure
@@ -38,7 +37,7 @@ class Scripted:
         self._lines = _script(lines)
         if thinking is not None and not callable(thinking):
             raise InvalidScript(
-                f"thinking is awaited, not {named(thinking)}; {_UNASKED}; give an async function"
+                f"thinking is awaited, not {_sort(thinking)}; {_UNASKED}; give an async function"
             )
         self._thinking = thinking
         self.asked: list[Packet] = []
@@ -56,7 +55,7 @@ def _script(lines: object) -> list[Line]:
     """The lines of a script, each looked at. Raises ``InvalidScript``."""
     if isinstance(lines, Mapping | Failure | str | bytes) or not isinstance(lines, Iterable):
         raise InvalidScript(
-            f"a script is a list of lines, not {named(lines)}; {_UNASKED}; write it as [line]"
+            f"a script is a list of lines, not {_sort(lines)}; {_UNASKED}; write it as [line]"
         )
     script = [_line(line, number) for number, line in enumerate(lines, 1)]
     if not script:
@@ -71,7 +70,7 @@ def _line(line: object, number: int) -> Line:
         return line
     if not isinstance(line, Mapping):
         remedy = 'write {"move": "advance"}, or Failure("timeout")'
-        raise InvalidScript(f"line {number} is answers or a Failure, not {named(line)}; {_UNASKED}; {remedy}")
+        raise InvalidScript(f"line {number} is answers or a Failure, not {_sort(line)}; {_UNASKED}; {remedy}")
     return line
 
 
@@ -111,21 +110,31 @@ def checked(
 
 
 def _no_failure(kind: object) -> str:
-    shown = repr(kind[:40]) if isinstance(kind, str) else named(kind)
-    return f"{shown} is no kind of failure: {_meant(kind, FAILURES)}"
+    return f"{_shown(kind)[:40]!r} is no kind of failure: {_meant(kind, FAILURES)}"
 
 
 def _no_value(name: str, value: object, question: Question) -> str:
-    long = isinstance(value, int) and abs(value) > 10**40  # which Python may not write out
-    shown = named(value) if long else repr(value)[:40]
+    shown = (repr(value) if isinstance(value, str) else _shown(value))[:40]
     if isinstance(question, Choice):
         return f"{name} is never {shown}: {_meant(value, question.options)}"
     most = 1 if isinstance(question, Noul) else len(question.levels) - 1
     return f"{name} is never {shown}: give a number from 0 to {most}"
 
 
+def _shown(value: object) -> str:
+    """A value in words; Python does not write out every number."""
+    try:
+        return str(value)
+    except ValueError:
+        return _sort(value)
+
+
+def _sort(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
 def _meant(word: object, known: Iterable[str]) -> str:
     """What somebody may have meant who said a word that is not known."""
     names = list(known)
-    close = difflib.get_close_matches(word[:100], names, n=1) if isinstance(word, str) else []
+    close = difflib.get_close_matches(_shown(word)[:100], names, n=1)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"

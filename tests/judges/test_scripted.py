@@ -51,17 +51,17 @@ def test_a_failure_of_a_kind_that_is_none_is_refused_before_anybody_is_asked() -
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ({"move": "advance"}, "a script is a list of lines, not a dict"),
-        (Failure("timeout"), "a script is a list of lines, not a Failure"),
-        ("abc", "a script is a list of lines, not a str"),
-        (b"abc", "a script is a list of lines, not a bytes"),
+        ({"move": "advance"}, "a script is a list of lines, not dict"),
+        (Failure("timeout"), "a script is a list of lines, not Failure"),
+        ("abc", "a script is a list of lines, not str"),
+        (b"abc", "a script is a list of lines, not bytes"),
         (None, "a script is a list of lines, not None"),
-        (5, "a script is a list of lines, not an int"),
-        ([1], "line 1 is answers or a Failure, not an int"),
+        (5, "a script is a list of lines, not int"),
+        ([1], "line 1 is answers or a Failure, not int"),
         ([{"done": 1}, None], "line 2 is answers or a Failure, not None"),
-        (["timeout"], "line 1 is answers or a Failure, not a str"),
-        ([Failure(["timeout"])], "line 1: a list is no kind of failure"),  # type: ignore[arg-type]  # the claim
-        ([Failure(10**5000)], "line 1: an int is no kind of failure"),  # type: ignore[arg-type]  # as above
+        (["timeout"], "line 1 is answers or a Failure, not str"),
+        ([Failure(["timeout"])], "line 1: \"['timeout']\" is no kind of failure"),  # type: ignore[arg-type]  # the claim
+        ([Failure(10**5000)], "line 1: 'int' is no kind of failure"),  # type: ignore[arg-type]  # as above
     ],
 )
 def test_what_is_no_script_is_refused_where_it_is_given(lines: Any, told: str) -> None:
@@ -71,7 +71,7 @@ def test_what_is_no_script_is_refused_where_it_is_given(lines: Any, told: str) -
 
 
 def test_what_cannot_be_awaited_is_refused_where_it_is_given() -> None:
-    with pytest.raises(InvalidScript, match="thinking is awaited, not an int"):
+    with pytest.raises(InvalidScript, match="thinking is awaited, not int"):
         Scripted([{"done": 1}], 5)  # type: ignore[arg-type]  # that it may not is the claim
 
 
