@@ -269,6 +269,7 @@ def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
 
 
 def _passed_over(now: Folding, entry: Entry, event: e.PassedOver) -> None:
+    now.life = life.passed_over(now.life, event)
     now.runs = runs.passed_over(now.runs, event, entry.originator_version)
     now.spent = spending.spent(now.spent, event)
 

@@ -1,17 +1,21 @@
 """The life of a loop: how it was opened, its close that is pending, and how it ended.
 
-Theory. A declared close is pending until it is decided. Those who were heard about it have a stance; the
-judgment that says nothing of others who have yet to be heard decides it, and so does the loop's end.
+Theory. A declared close is pending until it is decided. Those who were asked about it have a stance; the
+judgment that says nothing of others who have yet to be heard decides it, and so do an objection that rests
+on facts alone and the loop's end.
 """
 
 from __future__ import annotations
 
 import json
 
-from loopbook.events import CloseDeclared, Judged, LoopOpened, Noticed
+from loopbook.events import CloseDeclared, Judged, LoopOpened, Noticed, PassedOver
 from loopbook.projections import phases
 from loopbook.projections.state import TEXT_CHARS, Life, Stance
 from loopbook.run import PROMPT_CHARS
+
+#: The detail of a silence: an objection to a close, said before, that rests on facts alone.
+FACTS = "facts"
 
 
 def opened(event: LoopOpened, seq: int, session: str) -> Life:
@@ -53,10 +57,13 @@ def judged(life: Life, event: Judged) -> Life:
 
 
 def noticed(life: Life, event: Noticed) -> Life:
-    """The life of a loop once an advisor has objected to its close on facts alone."""
-    if event.sort != "close" or event.judged is not None or not life.declared:
-        return life
-    return life._replace(stances={**life.stances, event.advisor: Stance("", "objects")})
+    """The life of a loop after a notice: an objection on facts alone decides its close."""
+    return decided(life) if event.sort == "close" and event.judged is None else life
+
+
+def passed_over(life: Life, event: PassedOver) -> Life:
+    """The life of a loop after a silence: so does one that was said before."""
+    return decided(life) if event.reason == "duplicate" and event.detail == FACTS else life
 
 
 def decided(life: Life) -> Life:

@@ -25,7 +25,7 @@ from loopbook.evidence.record import Ran
 from loopbook.run import Stop
 
 #: Grows with every change of meaning of the fold: a snapshot of another version is not used.
-FOLD_VERSION = 10
+FOLD_VERSION = 11
 
 #: Bounds: characters (code points) or items.
 TEXT_CHARS = 200  # a subject, task, friction line or summary
@@ -255,8 +255,7 @@ class Runs(NamedTuple):
 
 
 class Stance(NamedTuple):
-    """What an advisor makes of the close that is pending. It stands while it would ask that ``packet``;
-    without one it was said on facts alone."""
+    """What an advisor makes of the close that is pending; it stands while it would ask that ``packet``."""
 
     packet: str
     opinion: Opinion

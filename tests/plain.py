@@ -84,6 +84,15 @@ class Closer(Plain):
         return Decision(Silence("agrees", closes=not position(state).missing))
 
 
+class Facts(Closer):
+    """Objects to a close while no source was read; it needs nobody to ask."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
+        if state.work.last["source"]:
+            return Decision(Silence("read", closes=True))
+        return Decision(Say("read it", "unread", state.life.declared, concerns=("unread",), sort="close"))
+
+
 class Slow(SecondThought):
     """Takes its time: whatever it asks is asked later."""
 

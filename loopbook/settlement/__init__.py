@@ -84,13 +84,11 @@ def close(
     """A close is declared: record it, have it judged inside its run, and answer whether it is one.
 
     Whoever asks about it is heard, and it closes when all of them agree; there is no turn to take.
-    With no judge to ask, or no advisor that asks or says anything, the loop closes when nothing is missing.
+    With no judge to ask, or no advisor that asks about it, the loop closes when nothing is missing.
     """
     state = yield from record(state, lambda _now: (Draft(CloseDeclared(claim=claim)),))
     case = Case(Scene(None, judge), None, advisors, state.life.declared)
     state = yield from _heard(case, state)
-    if not case.standing and not any(one.did in _HEARD for one in case.trace):
-        state = yield from record(state, lambda now: _unjudged(case, now))
     closed, missing = state.life.outcome is not None, position(state).missing
     pending = not closed and state.life.declared == case.declared
     said = case.concerns, missing, case.standing, case.advice
@@ -110,7 +108,7 @@ def deliver(
         yield from observe(case, later.advisor, state, later.observe)
     else:
         state = yield from advise(case, later.advisor, state, put_off=True)
-        yield from record(state, lambda now: _met(case, now))
+        yield from record(state, lambda now: _end(case, now))
     return Settlement(case.advice, tuple(case.trace), (), tuple(case.notes))
 
 
@@ -119,27 +117,35 @@ def _heard(case: Case, state: BookState) -> Flow[BookState]:
     for advisor in _order(case, state):
         state = yield from advise(case, advisor, state)
     for advisor in case.advisors:
-        if closing.overtaken(state, case.scene, advisor):
+        moved = closing.overtaken(state, case.scene, advisor)
+        if moved or (state.life.declared and closing.objects(state, case.scene, advisor)):
             state = yield from advise(case, advisor, state)
-    return (yield from record(state, lambda now: _met(case, now)))
+    return (yield from record(state, lambda now: _end(case, now)))
 
 
 def _order(case: Case, state: BookState) -> Sequence[Advisor]:
-    """Whoever is asked about a pending close comes first in a settle: what others have to say can wait."""
-    if case.run is None or not state.life.declared:
+    """About a pending close first whoever objects on facts, for then nobody needs to be asked; and in a
+    settle whoever is asked about it before the others, for what they have to say can wait."""
+    if not state.life.declared:
         return case.advisors
-    asked = {one.name for one in case.advisors if closing.awaited(state, case.scene, (one,))}
-    return sorted(case.advisors, key=lambda one: one.name not in asked)
+
+    def rank(advisor: Advisor) -> int:
+        if closing.objects(state, case.scene, advisor):
+            return 0
+        return 2 - (case.run is not None and closing.awaited(state, case.scene, (advisor,)))
+
+    return sorted(case.advisors, key=rank)
 
 
-def _met(case: Case, state: BookState) -> tuple[Draft, ...]:
-    """The end of a loop whose close somebody agreed to, and about which nobody else is to be heard."""
-    ends = case.agreed(state) and not closing.awaited(state, case.scene, case.advisors)
-    return (Draft(LoopClosed(outcome="met")),) if ends else ()
-
-
-#: What an advisor does that has looked at a close.
-_HEARD = frozenset({"asked", "spoke", "put off"})
+def _end(case: Case, state: BookState) -> tuple[Draft, ...]:
+    """The end of a loop about whose close nobody has yet to be heard: somebody agreed, or nobody asks."""
+    life = state.life
+    if not life.declared or closing.awaited(state, case.scene, case.advisors):
+        return ()
+    if closing.agreed(state):
+        return (Draft(LoopClosed(outcome="met")),)
+    unjudged = not life.stances and not position(state).missing
+    return (Draft(LoopClosed(outcome="unjudged")),) if unjudged else ()
 
 
 def _has(state: BookState, run: str) -> bool:
@@ -161,12 +167,6 @@ def _lost(state: BookState) -> tuple[Draft, ...]:
     if state.life.outcome is not None:
         return ()
     return tuple(Draft(ChildLost(child=name)) for name in children.past_grace(state))
-
-
-def _unjudged(case: Case, state: BookState) -> tuple[Draft, ...]:
-    """The end of a loop whose close nobody can judge."""
-    ends = not case.over(state) and not position(state).missing
-    return (Draft(LoopClosed(outcome="unjudged")),) if ends else ()
 
 
 def record(state: BookState, make: Callable[[BookState], tuple[Draft, ...]]) -> Flow[BookState]:

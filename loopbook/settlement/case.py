@@ -8,7 +8,7 @@ before it can decide it again (``again``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from loopbook.advisors import records
@@ -19,6 +19,7 @@ from loopbook.advisors.shape import Advisor, AskPacket, Decision, PassOver, Poli
 from loopbook.entry import Draft
 from loopbook.events import LoopClosed, Opinion
 from loopbook.projections import BookState, units
+from loopbook.projections.life import FACTS
 from loopbook.projections.state import FOLD_VERSION
 from loopbook.settlement import closing
 from loopbook.settlement.steps import BOUND, FLOW_VERSION, Advice, Later, Traced
@@ -59,12 +60,6 @@ class Case:
             return self.others
         others = [one for one in self.advisors if one.name != advisor.name]
         return closing.awaited(state, self.scene, others)
-
-    def agreed(self, state: BookState, also: Mapping[str, Opinion] | None = None) -> bool:
-        """Whether the pending close is one, by what stands and what is made of it now, by advisor; in a
-        replay those who spoke on facts had been looked at again."""
-        here = state.life.stances.keys() if self.others is not None else {one.name for one in self.advisors}
-        return closing.agreed(state, here, also or {})
 
     def overtaken(self, state: BookState) -> str | None:
         """Why it is too late for this run: the session is busy, or another run has begun or come to rest.
@@ -197,6 +192,8 @@ def plan_of(
         head = (judgment(case, by, asked, packet, answer, read_to=state.version, pending=pending),)
         basis = Basis()
     says, bound = held(case, advisor, state, wanted) if isinstance(wanted, Say) else Held(wanted)
+    if isinstance(says, Silence) and opinion == "objects" and not head:
+        says = says._replace(detail=FACTS)  # said before, and it decides the close all the same
     if isinstance(says, Say):
         basis = basis._replace(max_continuations=case.max_continuations)
         drafts = (*head, records.noticed(by, says, state.version + 1 if head else None, basis))
@@ -204,8 +201,8 @@ def plan_of(
             drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
         drafts = (*head, records.passed_over(by, says, basis, () if head else asked.costs))
-        of_close = bool(head) and packet is not None and packet.sort == "close"
-        if (of_close or opinion == "agrees") and not others and case.agreed(state, {advisor.name: opinion}):
+        of_close = opinion == "agrees" or (bool(head) and packet is not None and packet.sort == "close")
+        if of_close and not others and closing.agreed(state, {advisor.name: opinion}):
             drafts += (Draft(LoopClosed(outcome="met")),)
     goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
     return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, bound, bool(head), goes_on)

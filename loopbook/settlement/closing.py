@@ -4,12 +4,12 @@ Theory. A close is pending from when it is declared until it is decided. Every a
 to ask about it takes a *stance*, in one settle or several, in any process; it stands while that advisor
 would ask the same, so whoever agreed to other work is asked again. The judgment of the last one decides
 the close: the loop ends where somebody agrees, nobody objects and nothing is missing, and else it stays
-open until a close is declared again. An advisor that objects on facts alone holds it while the facts do.
+open until a close is declared again. Where the facts alone object nobody needs to be asked: that decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from loopbook.advisors.shape import Advisor, AskPacket, DecideNow, Say, Scene
 from loopbook.events import Opinion
@@ -37,7 +37,12 @@ def _awaited(state: BookState, scene: Scene, advisor: Advisor) -> bool:
 def overtaken(state: BookState, scene: Scene, advisor: Advisor) -> bool:
     """Whether an advisor has a stance, and would ask something else by now."""
     stance = state.life.stances.get(advisor.name)
-    return stance is not None and bool(stance.packet) and _awaited(state, scene, advisor)
+    return stance is not None and _awaited(state, scene, advisor)
+
+
+def objects(state: BookState, scene: Scene, advisor: Advisor) -> bool:
+    """Whether an advisor has something against the pending close on facts alone."""
+    return isinstance(advisor.gate(state, scene), DecideNow) and _objects(advisor, state)
 
 
 def _objects(advisor: Advisor, state: BookState) -> bool:
@@ -51,12 +56,9 @@ def heard(state: BookState, advisor: Advisor, gate: AskPacket) -> bool:
     return gate.packet.sort == "close" and stance is not None and stance.packet == gate.packet.digest
 
 
-def agreed(state: BookState, here: Collection[str], also: Mapping[str, Opinion]) -> bool:
-    """Whether the loop ends if nobody else is to be heard: by what ``also`` is made of it, and what stands.
-
-    Of those that are ``here`` what they said on facts alone does not stand: the facts are looked at again.
-    """
-    stances = {by: one.opinion for by, one in state.life.stances.items() if one.packet or by not in here}
-    said = {*{**stances, **also}.values()}
+def agreed(state: BookState, also: Mapping[str, Opinion] | None = None) -> bool:
+    """Whether the loop ends if nobody else is to be heard: by what stands, and what is made of it now."""
+    stances = {by: one.opinion for by, one in state.life.stances.items()}
+    said = {*{**stances, **(also or {})}.values()}
     agree = "agrees" in said and "objects" not in said
     return agree and bool(state.life.declared) and not position(state).missing

@@ -234,10 +234,12 @@ def test_a_close_stays_pending_while_others_have_yet_to_be_heard() -> None:
     assert state.life.stances == {"a": Stance("q", "objects")}
     assert (state.life.claim, state.life.declared) == ("done", 2)
     said = e.Noticed(advisor="facts", sort="close", key="k", text="x")
-    on_facts = on(state, said, said.model_copy(update={"advisor": "judged", "judged": 3}))
-    assert on_facts.life.stances == {**state.life.stances, "facts": Stance("", "objects")}
+    silent = e.PassedOver(advisor="facts", reason="duplicate")
+    for other in (said.model_copy(update={"judged": 3}), said.model_copy(update={"sort": "away"}), silent):
+        assert on(state, other).life == state.life
     nothing: tuple[object, ...] = (None, 0, {})
-    for end in (last, e.LoopClosed(outcome="over_concerns")):
+    on_facts = (said, silent.model_copy(update={"detail": "facts"}))
+    for end in (last, e.LoopClosed(outcome="over_concerns"), *on_facts):
         life = on(state, end).life
         assert (life.claim, life.declared, life.stances) == nothing
     life = on(state, e.CloseDeclared(claim="anew")).life

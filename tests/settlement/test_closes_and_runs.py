@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from loopbook import events as e
-from loopbook.advisors.asking import Failure
+from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought
-from loopbook.advisors.shape import Gate, PassOver, Scene
+from loopbook.advisors.shape import Decision, Gate, PassOver, Say, Scene, Silence
 from loopbook.projections import BookState
 from loopbook.settlement import Settlement, Traced
 from tests.flows import CONTENT, Table
-from tests.plain import Closer, Plain
+from tests.plain import Closer, Facts, Plain
 from tests.settlement.given import FINE, ORDERS, both, finished
-from tests.settlement.test_closes_by_several import Facts
 
 
 class NeedsJudge(Closer):
@@ -40,28 +39,34 @@ def test_a_settle_without_a_judge_ends_no_close_about_which_somebody_was_not_hea
     assert table.state.life.declared
 
 
-def test_an_objection_on_facts_holds_a_close_for_whoever_does_not_know_the_facts() -> None:
+def test_a_close_that_the_facts_refused_is_refused_for_whoever_does_not_know_them() -> None:
     """A session that has not that advisor, as the command line has none of one's own."""
-    facts = Facts("facts", gate="now")
     table = finished()
-    assert table.close(FINE, advisors=(SecondThought(), facts)).concerns == ("unread",)
+    assert table.close(FINE, advisors=(SecondThought(), Facts("facts", gate="now"))).concerns == ("unread",)
     for run in ("r1", "r2"):
         table.settle(run, FINE, advisors=(SecondThought(),))
     assert table.state.life.outcome is None
-    table.add(e.Source(locator="rfc9110"))
-    table.settle("r3", FINE, advisors=(SecondThought(), facts))
-    assert table.state.life.outcome == "met"
+    assert table.close(FINE, advisors=(SecondThought(),)).closed, "declared anew, by whom it is nothing to"
 
 
-def test_facts_that_hold_no_more_hold_no_close_that_another_one_decides() -> None:
-    facts = Facts("facts", gate="now")
+class NoTodos(Closer):
+    """Objects to a close while a todo is open; it needs nobody to ask."""
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
+        if state.todos:
+            return Decision(Say("todo", "todo", state.life.declared, concerns=("todo",), sort="close"))
+        return Decision(Silence("none open", closes=True))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_facts_that_come_to_object_while_another_is_asked_refuse_the_close(first: bool) -> None:
     table = finished()
-    table.answers = [Failure("timeout")]
-    assert table.close(advisors=(SecondThought(), facts)).concerns == ("unread",)
-    table.add(e.Source(locator="rfc9110"))
-    table.settle("r1", FINE, advisors=(SecondThought(), facts))
-    assert table.state.life.outcome == "met"
-    assert [one.advisor for one in table.of(e.Judged) if isinstance(one, e.Judged)] == ["second-thought"]
+    facts = NoTodos("facts", gate="now")
+    table.thinking = [lambda: table.add(e.TodoOpened(todo="t", subject="x", followup="issue 7"))]
+    order = (facts, Closer()) if first else (Closer(), facts)
+    answer = table.close(FINE, advisors=order)
+    assert (answer.closed, answer.pending, answer.concerns) == (False, False, ("todo",))
+    assert [one.pending for one in table.of(e.Judged) if isinstance(one, e.Judged)] == ["agrees"]
 
 
 def test_at_a_close_all_are_heard_in_the_order_given() -> None:

@@ -19,7 +19,7 @@ from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.settlement import Traced, close, deliver, settle
 from tests.flows import CONTENT, Table
-from tests.plain import Closer, Plain
+from tests.plain import Closer, Facts, Plain
 from tests.settlement.given import FINE, ORDERS, both, finished, types
 
 
@@ -79,15 +79,6 @@ def test_a_close_waits_for_whom_it_was_put_off(first: bool, ok: float, closed: b
     (later,) = answer.later
     table.drive(deliver(table.state, later), {"ok": ok})
     assert (table.state.life.outcome == "met") == closed
-
-
-class Facts(Closer):
-    """Objects to a close while no source was read; it needs nobody to ask."""
-
-    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:  # noqa: ARG002
-        if state.work.last["source"]:
-            return Decision(Silence("read", closes=True))
-        return Decision(Say("read it", "unread", state.life.declared, concerns=("unread",), sort="close"))
 
 
 class Content(Closer):
@@ -211,16 +202,19 @@ def test_whatever_is_appended_before_its_end_a_close_to_which_all_agree_is_one(a
     assert table.close(FINE, advisors=(Closer("one"), Closer("quiet", gate="quiet"))).closed
 
 
-def test_who_objects_on_facts_alone_holds_a_close_while_the_facts_do() -> None:
+def test_where_the_facts_object_nobody_is_asked_and_the_close_is_refused() -> None:
     facts = Facts("facts", gate="now")
     table = finished()
-    assert not table.close(FINE, advisors=(Closer(), facts)).closed
-    assert table.state.life.declared
-    table.settle("r1", FINE, advisors=(Closer(), facts))
+    for said in ("spoke", "silent"):
+        answer = table.close(FINE, advisors=(Closer(), facts))
+        assert (answer.closed, answer.pending, answer.concerns) == (False, False, ("unread",))
+        assert answer.text == "read it"
+        assert [one.did for one in answer.trace] == [said]
+    assert not table.asked
+    table.settle("r1", FINE, advisors=(Closer(),))
     assert table.state.life.outcome is None
     table.add(e.Source(locator="rfc9110"))
-    table.settle("r2", FINE, advisors=(Closer(), facts))
-    assert table.state.life.outcome == "met"
+    assert table.close(FINE, advisors=(Closer(), facts)).closed
 
 
 def test_a_run_has_one_message_also_where_the_first_was_about_a_close() -> None:

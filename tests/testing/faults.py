@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -118,8 +118,8 @@ def _objections_forgotten(patch: Patch) -> None:
     """Whoever agrees last ends the loop, whatever the others have said."""
     real = closing.agreed
 
-    def agreed(state: BookState, here: Collection[str], also: Mapping[str, Opinion]) -> bool:
-        return real(state._replace(life=state.life._replace(stances={})), here, also)
+    def agreed(state: BookState, also: Mapping[str, Opinion] | None = None) -> bool:
+        return real(state._replace(life=state.life._replace(stances={})), also)
 
     patch.setattr(closing, "agreed", agreed)
 

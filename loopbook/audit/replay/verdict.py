@@ -127,7 +127,7 @@ def _ends_by_itself(recorded: Recorded) -> bool:
     """Whether a loop was closed by what all had agreed to, after the last of them had nothing to say."""
     event = recorded.entries[-1].event
     met = isinstance(event, LoopClosed) and event.outcome == "met"
-    return met and closing.agreed(recorded.before, recorded.before.life.stances.keys(), {})
+    return met and closing.agreed(recorded.before)
 
 
 def _by_itself(recorded: Recorded) -> tuple[Draft, ...]:
