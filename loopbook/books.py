@@ -57,7 +57,7 @@ class Books:
         options: Options | None = None,
     ) -> None:
         self.book = book
-        self.options = options or Options()
+        self.options = given.options(options)
         self.session = session
         self.host = host
         self._kinds_dir = kinds_dir
@@ -86,13 +86,13 @@ class Books:
         entries that bring none. ``kinds_dir`` holds further kinds (default: the user's setting).
         ``redactor`` knows the secrets (default: the values of this process's variables whose names say so).
         ``options`` say how loops begin and runs are settled (default: as the program has it, whatever the
-        user has set; ``loopbook.own.books`` opens with all of the user's settings). Raises ``StoreError``.
+        user has set; ``loopbook.own.books`` opens with all of the user's settings). Raises ``StoreError``,
+        and ``InvalidArgument`` for what is not what it must be, the fields of ``options`` too.
         """
         given.text("a store's URL", "" if url is None else url)
         given.text("a session", session)
         given.text("a host", host)
-        if options is not None and not isinstance(options, Options):
-            raise given.wrong("options are loopbook.Options", options, "give Options(...)")
+        kept = given.options(options)
         store = load_settings().store if url is None else url
         make_default_folder(store)
         book = Book(
@@ -101,7 +101,7 @@ class Books:
             clock=clock,
         )
         made = new_id or (lambda: sortable_id(clock()))
-        return cls(book, session=session, host=host, kinds_dir=kinds_dir, new_id=made, options=options)
+        return cls(book, session=session, host=host, kinds_dir=kinds_dir, new_id=made, options=kept)
 
     @property
     def url(self) -> str:

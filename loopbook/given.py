@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from math import inf
+from math import inf, isnan
+from typing import cast, get_args
 
 from loopbook.entry import Draft
 from loopbook.errors import InvalidArgument, InvalidEvent, InvalidTimeout
-from loopbook.events import Event, RunSettled
-from loopbook.limits import MAX_SEC
+from loopbook.events import Event, RunSettled, Scope, Tier
+from loopbook.limits import MAX_SEC, Options
+
+#: More entries than this no store numbers; a whole number over the other is not written out.
+HIGHEST = 2**63 - 1
+_TELLABLE = 1e15
 
 
 def named(value: object) -> str:
@@ -93,6 +98,71 @@ def _awaits(ask: object) -> bool:
     )
 
 
+def options(value: object) -> Options:
+    """Options whose every field is what it must be; the program's own for ``None``.
+
+    Raises ``InvalidArgument`` and ``InvalidTimeout``.
+
+    >>> options(Options(review_tier="max"))
+    Traceback (most recent call last):
+    loopbook.errors.InvalidArgument: review_tier is not 'max'; nothing was written; take none, light, full
+    """
+    if value is None:
+        return Options()
+    if not isinstance(value, Options):
+        raise wrong("options are loopbook.Options", value, "give Options(...)")
+    how(value._asdict())
+    _asking(value.timeout)
+    _dollars(value.cap_usd)
+    _one_of("review_tier", value.review_tier, get_args(Tier))
+    _checks(value.checks)
+    return value
+
+
+def _dollars(cap: object) -> None:
+    if cap is None:
+        return
+    if isinstance(cap, bool) or not isinstance(cap, int | float):
+        told = named(cap)
+    elif 0 <= cap <= _TELLABLE:
+        return
+    else:
+        told = f"{cap:g}" if isinstance(cap, float) else "less than nothing" if cap < 0 else "so many"
+    raise InvalidArgument(
+        f"cap_usd is US dollars, not {told}; nothing was written; give a number from 0, or None for no cap"
+    )
+
+
+def _checks(given: object) -> None:
+    remedy = 'give pairs such as ("./verify-all", "tests")'
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise wrong("checks are a sequence", given, remedy)
+    for one in given:
+        if (
+            not isinstance(one, tuple | list)
+            or len(one) != 2
+            or not all(isinstance(part, str) for part in one)
+        ):
+            raise wrong("a check of your own is a command with its scope", one, remedy)
+        _one_of("a check's scope", one[1], get_args(Scope))
+
+
+def _one_of(what: str, value: object, words: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in words:
+        told = f"{value[:40]!r}" if isinstance(value, str) else named(value)
+        raise InvalidArgument(f"{what} is not {told}; nothing was written; take {', '.join(words)}")
+
+
+def place(what: str, value: object) -> int:
+    """A number of entries as a store can look for it. Raises ``InvalidArgument``.
+
+    >>> place("a version", 10**400) == HIGHEST
+    True
+    """
+    whole(what, value, "give an int")
+    return max(0, min(cast("int", value), HIGHEST))
+
+
 def how(more: Mapping[str, object]) -> None:
     """Raise ``InvalidArgument`` for a way to settle that is none: of ``settling`` and ``delivering``."""
     idle, most = more.get("idle"), more.get("max_continuations")
@@ -115,16 +185,32 @@ def how(more: Mapping[str, object]) -> None:
 def seconds(timeout: object, usual: float) -> float:
     """The seconds to ask within, ``usual`` where nobody says; none are left where they are less than
     nothing. Raises ``InvalidTimeout``."""
-    value = usual if timeout is None else timeout
+    return _asking(usual if timeout is None else timeout)
+
+
+def _asking(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         told = named(value)
     elif -inf < value <= MAX_SEC:
-        return value
+        return max(value, 0)
     else:
-        told = f"{value:g} seconds"
+        told = f"{value:g} seconds" if abs(value) <= _TELLABLE or isinstance(value, float) else "so long"
     raise InvalidTimeout(
         f"nobody can be asked within {told}; nothing was written; give seconds, at most {MAX_SEC:g}"
     )
+
+
+def wait(timeout: object) -> float | None:
+    """Seconds to wait for something new; ``None``: for ever. Raises ``InvalidTimeout``."""
+    if timeout is None:
+        return None
+    none = isinstance(timeout, float) and isnan(timeout)
+    if none or isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        told = "nan" if none else named(timeout)
+        raise InvalidTimeout(
+            f"nobody can wait for {told}; nothing was written; give seconds, or None to wait for ever"
+        )
+    return inf if timeout > _TELLABLE else max(0.0, timeout)
 
 
 # --- events ------------------------------------------------------------------------------------

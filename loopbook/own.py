@@ -47,7 +47,7 @@ def books(
     """
     from loopbook.books import Books
 
-    own = _here() if settings is None else settings
+    own = _settled(settings)
     store = own.store if url is None else url
     kept = options(own) if settles else recording(own)
     return Books.open(store, session=session, host=host, kinds_dir=own.kinds_dir, options=kept)
@@ -61,16 +61,21 @@ def judge(settings: Settings | None = None, environ: Mapping[str, str] | None = 
     that from the user's data folder. Raises ``UnknownDialect``.
     """
     env = os.environ if environ is None else environ
-    found = system_one(_here() if settings is None else settings, env)
+    found = system_one(_settled(settings), env)
     found.closures = closures(env)
     return found if found.can_ask() else None
 
 
-def _here() -> Settings:
-    """The settings that hold in the current folder."""
-    from loopbook.settings import load_settings
+def _settled(settings: Settings | None) -> Settings:
+    """The settings that are given, else those that hold here. Raises ``InvalidArgument``."""
+    from loopbook import given
+    from loopbook.settings import Settings, load_settings
 
-    return load_settings(Path.cwd())
+    if settings is None:
+        return load_settings(Path.cwd())
+    if not isinstance(settings, Settings):
+        raise given.wrong("settings are loopbook.settings.Settings", settings, "give load_settings(...)")
+    return settings
 
 
 def judge_of(environ: Mapping[str, str], redactor: Redactor | None = None) -> SystemOne | None:
@@ -114,7 +119,7 @@ def own_key(settings: Settings, environ: Mapping[str, str]) -> Key | None:
 def options(settings: Settings) -> Options:
     """How loops begin, checks are read and runs settled, as the settings have it: for
     ``Books.open(options=...)``. What is left to that is the store and the folder of kinds."""
-    return recording(settings)._replace(
+    return recording(_settled(settings))._replace(
         advisors=advisors(settings),
         timeout=settings.judge_timeout,
         max_continuations=settings.max_continuations,

@@ -34,7 +34,7 @@ class Recorder:
         self.book = book
         self.stream = stream
         self.session = session
-        self.options = options or Options()
+        self.options = given.options(options)
 
     @property
     def state(self) -> BookState:
@@ -47,8 +47,12 @@ class Recorder:
         return self.book.head(self.stream)[0]
 
     def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """The entries that follow a version, oldest first, at most ``limit``, read in pieces."""
-        return self.book.entries(self.stream, after, limit)
+        """The entries that follow a version, oldest first, at most ``limit``, read in pieces.
+
+        Raises ``InvalidArgument`` for what is no whole number.
+        """
+        most = None if limit is None else given.place("a limit", limit)
+        return self.book.entries(self.stream, given.place("a version", after), most)
 
     def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
         """The entries that follow a version, and then each new one as it comes, whoever writes it.
@@ -62,11 +66,11 @@ class Recorder:
         >>> [entry.event.type for entry in recorder.follow(timeout=0)]
         ['task']
         """
-        return self.book.follow(self.stream, after, timeout)
+        return self.book.follow(self.stream, given.place("a version", after), given.wait(timeout))
 
     def follow_async(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[Entry]:
         """The same for a task: ``async for entry in loop.follow_async()``."""
-        return self.book.follow_async(self.stream, after, timeout)
+        return self.book.follow_async(self.stream, given.place("a version", after), given.wait(timeout))
 
     def record(
         self,
@@ -95,6 +99,7 @@ class Recorder:
         session: str | None = None,
     ) -> tuple[Entry, ...]:
         """``record`` if the book still stands at version ``after``; else raise ``Stale``, write nothing."""
+        given.whole("a version", after, "give the version that the book should stand at")
         drafts = self._drafts(events, unit, host_ref)
         return self.book.append(self.stream, *drafts, after=after, session=self._by(session))
 

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from loopbook import Books, Change, Check, Loop, Prompted, RunSettled, Scripted
+from loopbook import Books, Change, Check, Loop, Prompted, RunSettled, Scripted, own
 from loopbook.advisors.asking import Answer, Failure, Packet
+from loopbook.book import Book
 from loopbook.engine import ADVISORS
 from loopbook.entry import Draft
-from loopbook.errors import InvalidArgument, InvalidEvent, InvalidTimeout, LoopbookError
+from loopbook.errors import InvalidArgument, InvalidEvent, InvalidTimeout, LoopbookError, StoreURLInvalid
 from loopbook.events import Event
+from loopbook.ledger import Ledger
+from loopbook.limits import Options
 from tests.flows import CONTENT
 
 RUN = RunSettled(run="r1")
 JUDGE = Scripted([CONTENT])
+
+#: A number that no float holds.
+HUGE = pytest.param(10**400, id="huge")
 
 Call = Callable[[Loop, Any], object]
 
@@ -243,7 +251,7 @@ def test_a_claim_is_a_text(loop: Loop) -> None:
     assert told.startswith("a claim is a text, not an int;")
 
 
-@pytest.mark.parametrize("timeout", ["8", [], True, float("nan"), 601, -float("inf")])
+@pytest.mark.parametrize("timeout", ["8", [], True, float("nan"), 601, -float("inf"), HUGE])
 def test_a_time_to_ask_within_is_a_number_of_seconds(loop: Loop, timeout: Any) -> None:
     refused(loop, lambda: loop.settle_blocking(RUN, judge=JUDGE, timeout=timeout), InvalidTimeout)
     refused(loop, lambda: loop.close_blocking(judge=JUDGE, timeout=timeout), InvalidTimeout)
@@ -320,6 +328,16 @@ def test_what_a_loop_cannot_be_started_with_starts_none(
         lambda _: Books.open(5),  # type: ignore[arg-type]  # that it may not is the claim
         lambda _: Books.open("memory:", session=5),  # type: ignore[arg-type]  # as above
         lambda _: Books.open("memory:", options={"timeout": 3}),  # type: ignore[arg-type]  # as above
+        lambda books: books.loop("a").entries(None),
+        lambda books: books.loop("a").entries("x"),
+        lambda books: books.loop("a").entries(1.0),
+        lambda books: books.loop("a").entries(0, "x"),
+        lambda books: books.loop("a").follow("x"),
+        lambda books: books.loop("a").follow_async(None),
+        lambda books: books.loop("a").append(Change(summary="x"), after="1"),
+        lambda _: own.books("memory:", settings=1),  # type: ignore[arg-type]  # as above
+        lambda _: own.judge(1),  # type: ignore[arg-type]  # as above
+        lambda _: own.options(1),  # type: ignore[arg-type]  # as above
     ],
 )
 def test_books_are_asked_in_the_types_they_take(call: Callable[[Any], object]) -> None:
@@ -327,3 +345,64 @@ def test_books_are_asked_in_the_types_they_take(call: Callable[[Any], object]) -
     loop = books.start("chore", "Tidy up", id="a")
     refused(loop, lambda: call(books), InvalidArgument)
     assert [row.id for row in books.list()] == ["a"]
+
+
+def test_less_than_nothing_is_no_time_to_ask_however_much_less(loop: Loop) -> None:
+    judge = Scripted([CONTENT])
+    assert loop.settle_blocking(RUN, judge=judge, timeout=-(10**400)) is None
+    assert not judge.asked
+
+
+@pytest.mark.parametrize("timeout", ["x", True, float("nan")])
+def test_one_waits_for_a_number_of_seconds(loop: Loop, timeout: Any) -> None:
+    refused(loop, lambda: loop.follow(timeout=timeout), InvalidTimeout)
+    refused(loop, lambda: loop.follow_async(timeout=timeout), InvalidTimeout)
+
+
+def test_a_version_or_a_limit_of_any_size_is_looked_for(loop: Loop) -> None:
+    every = list(loop.entries())
+    assert list(loop.entries(10**400)) == list(loop.follow(10**400, -(10**400))) == []
+    assert list(loop.entries(-(10**400), 10**400)) == every
+
+
+def test_half_of_a_character_names_no_store() -> None:
+    for url in ("\ud800", "sqlite:///\ud800", "postgresql://me:secret@host/\ud800"):
+        with pytest.raises(StoreURLInvalid, match="it holds half of a character") as wrong:
+            Books.open(url)
+        assert "secret" not in str(wrong.value)
+
+
+WRONG_OPTIONS = [
+    (Options(advisors=ADVISORS[0]), "advisors are a sequence, not a SecondThought"),  # type: ignore[arg-type]  # as above
+    (Options(advisors=("x",)), "an advisor has a gate and a decide, not a str"),  # type: ignore[arg-type]  # as above
+    (Options(advisors=[type(ADVISORS[0])]), "not the class SecondThought"),  # type: ignore[list-item]  # as above
+    (Options(max_continuations="8"), "max_continuations is a whole number, not a str"),  # type: ignore[arg-type]  # as above
+    (Options(cap_usd="1"), "cap_usd is US dollars, not a str"),  # type: ignore[arg-type]  # as above
+    (Options(cap_usd=float("nan")), "cap_usd is US dollars, not nan"),
+    (Options(cap_usd=-1), "cap_usd is US dollars, not less than nothing"),
+    (Options(cap_usd=10**400), "cap_usd is US dollars, not so many"),
+    (Options(cap_usd=True), "cap_usd is US dollars, not a bool"),
+    (Options(review_tier="max"), "review_tier is not 'max'"),  # type: ignore[arg-type]  # as above
+    (Options(review_tier=[]), "review_tier is not a list"),  # type: ignore[arg-type]  # as above
+    (Options(checks="./verify"), "checks are a sequence, not a str"),  # type: ignore[arg-type]  # as above
+    (Options(checks=("./verify",)), "a check of your own is a command with its scope"),  # type: ignore[arg-type]  # as above
+    (Options(checks=(("./verify", "test"),)), "a check's scope is not 'test'"),  # type: ignore[arg-type]  # as above
+]
+
+
+@pytest.mark.parametrize(("options", "told"), WRONG_OPTIONS)
+def test_options_are_looked_at_where_they_are_given(tmp_path: Path, options: Options, told: str) -> None:
+    url = f"sqlite:///{tmp_path}/books.db"
+    with pytest.raises(InvalidArgument, match=re.escape(told)) as wrong:
+        Books.open(url, options=options)
+    assert "nothing was written" in str(wrong.value)
+    assert not [*tmp_path.iterdir()]
+    book = Book("memory:")
+    with pytest.raises(InvalidArgument, match=re.escape(told)):
+        Ledger(book, "session:cli:s1", "s1", options)
+
+
+@pytest.mark.parametrize("timeout", ["8", None, float("nan"), HUGE])
+def test_a_usual_time_to_ask_within_is_looked_at_there_too(timeout: Any) -> None:
+    with pytest.raises(InvalidTimeout):
+        Books.open("memory:", options=Options(timeout=timeout))

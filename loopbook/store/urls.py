@@ -23,6 +23,7 @@ the like. A password within the URL is never shown.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -95,6 +96,10 @@ sqlite:///path/to/books.db, postgresql://host/books or memory:
     if url == "memory:":
         return StoreURL(None)
     scheme, mark, rest = url.partition("://")
+    try:
+        os.fsencode(url)
+    except UnicodeEncodeError:
+        raise _invalid(scheme if mark else url, "it holds half of a character") from None
     if not mark:
         return _sqlite(url, "")
     if scheme in _SCHEMES:
