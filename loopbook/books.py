@@ -92,6 +92,7 @@ class Books:
         given.text("a store's URL", "" if url is None else url)
         given.text("a session", session)
         given.text("a host", host)
+        given.opening(kinds_dir, clock, new_id, redactor)
         kept = given.options(options)
         store = load_settings().store if url is None else url
         make_default_folder(store)
@@ -179,8 +180,7 @@ class Books:
         [('loop:a', 1, 'loop_opened'), ('loop:b', 2, 'forked')]
         """
         parent = self.loop(id)
-        at = parent.version if version is None else version
-        given.whole("a version", at, "give the seq of an entry")
+        at = parent.version if version is None else given.version(version)
         by = self._by(session)
 
         def begin(loop: Loop) -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from math import inf, isnan
+from pathlib import Path
 from typing import cast, get_args
 
 from loopbook.entry import Draft
 from loopbook.errors import InvalidArgument, InvalidEvent, InvalidTimeout
 from loopbook.events import Event, RunSettled, Scope, Tier
+from loopbook.evidence.redaction import Redactor
 from loopbook.limits import MAX_SEC, Options
 
 #: More entries than this no store numbers; a whole number over the other is not written out.
@@ -153,14 +155,14 @@ def _one_of(what: str, value: object, words: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{what} is not {told}; nothing was written; take {', '.join(words)}")
 
 
-def place(what: str, value: object) -> int:
-    """A number of entries as a store can look for it. Raises ``InvalidArgument``.
+def version(value: object, what: str = "a version", remedy: str = "give the seq of an entry") -> int:
+    """A whole number as a store can look for it. Raises ``InvalidArgument``.
 
-    >>> place("a version", 10**400) == HIGHEST
-    True
+    >>> version(10**5000) == HIGHEST, version(-1)
+    (True, -1)
     """
-    whole(what, value, "give an int")
-    return max(0, min(cast("int", value), HIGHEST))
+    whole(what, value, remedy)
+    return max(-1, min(cast("int", value), HIGHEST))
 
 
 def how(more: Mapping[str, object]) -> None:
@@ -174,12 +176,30 @@ def how(more: Mapping[str, object]) -> None:
     if advisors is None:
         return
     for one in advisors if isinstance(advisors, Iterable) else (advisors,):
-        if isinstance(one, type) or not all(
-            callable(getattr(one, name, None)) for name in ("gate", "decide")
-        ):
-            raise wrong("an advisor has a gate and a decide", one, "give a sequence of advisors")
+        _advisor(one)
     if not isinstance(advisors, Collection):
         raise wrong("advisors are a sequence", advisors, "give a tuple or a list of them")
+
+
+def _advisor(one: object) -> None:
+    if isinstance(one, type) or not all(callable(getattr(one, name, None)) for name in ("gate", "decide")):
+        raise wrong("an advisor has a gate and a decide", one, "give a sequence of advisors")
+    for name in ("name", "takes_turn", "policy"):
+        if not hasattr(one, name):
+            remedy = "see loopbook.advisors.shape.Advisor"
+            raise InvalidArgument(f"{named(one)} is no advisor without {name}; nothing was written; {remedy}")
+
+
+def opening(kinds_dir: object, clock: object, new_id: object, redactor: object) -> None:
+    """Raise ``InvalidArgument`` for what books cannot be opened with."""
+    if not isinstance(kinds_dir, Path | None):
+        raise wrong("kinds_dir is a pathlib.Path", kinds_dir, "give a Path, or None for the user's setting")
+    if not callable(clock):
+        raise wrong("a clock is asked each time", clock, "give a function that returns a datetime")
+    if new_id is not None and not callable(new_id):
+        raise wrong("new_id is asked for each loop", new_id, "give a function that returns an id")
+    if not isinstance(redactor, Redactor | None):
+        raise wrong("a redactor is a Redactor", redactor, "give Redactor(secrets)")
 
 
 def seconds(timeout: object, usual: float) -> float:

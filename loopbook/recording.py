@@ -51,8 +51,10 @@ class Recorder:
 
         Raises ``InvalidArgument`` for what is no whole number.
         """
-        most = None if limit is None else given.place("a limit", limit)
-        return self.book.entries(self.stream, given.place("a version", after), most)
+        most = (
+            None if limit is None else max(0, given.version(limit, "a limit", "give an int, or None"))
+        )
+        return self.book.entries(self.stream, max(0, given.version(after)), most)
 
     def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
         """The entries that follow a version, and then each new one as it comes, whoever writes it.
@@ -66,11 +68,11 @@ class Recorder:
         >>> [entry.event.type for entry in recorder.follow(timeout=0)]
         ['task']
         """
-        return self.book.follow(self.stream, given.place("a version", after), given.wait(timeout))
+        return self.book.follow(self.stream, max(0, given.version(after)), given.wait(timeout))
 
     def follow_async(self, after: int = 0, timeout: float | None = None) -> AsyncIterator[Entry]:
         """The same for a task: ``async for entry in loop.follow_async()``."""
-        return self.book.follow_async(self.stream, given.place("a version", after), given.wait(timeout))
+        return self.book.follow_async(self.stream, max(0, given.version(after)), given.wait(timeout))
 
     def record(
         self,
@@ -99,9 +101,9 @@ class Recorder:
         session: str | None = None,
     ) -> tuple[Entry, ...]:
         """``record`` if the book still stands at version ``after``; else raise ``Stale``, write nothing."""
-        given.whole("a version", after, "give the version that the book should stand at")
+        at = given.version(after)
         drafts = self._drafts(events, unit, host_ref)
-        return self.book.append(self.stream, *drafts, after=after, session=self._by(session))
+        return self.book.append(self.stream, *drafts, after=at, session=self._by(session))
 
     def feed(self, drafts: Iterable[Draft], *, session: str | None = None, tell: Tell | None = None) -> int:
         """Write a long row of drafts in saves of 500, skipping what the book has; how many were written.

@@ -17,7 +17,15 @@ from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.book import Book
 from loopbook.engine import ADVISORS
 from loopbook.entry import Draft
-from loopbook.errors import InvalidArgument, InvalidEvent, InvalidTimeout, LoopbookError, StoreURLInvalid
+from loopbook.errors import (
+    CannotFork,
+    InvalidArgument,
+    InvalidEvent,
+    InvalidTimeout,
+    LoopbookError,
+    Stale,
+    StoreURLInvalid,
+)
 from loopbook.events import Event
 from loopbook.ledger import Ledger
 from loopbook.limits import Options
@@ -50,6 +58,14 @@ def refused(loop: Loop, call: Callable[[], object], kind: type[LoopbookError]) -
     assert "pydantic" not in words
     assert "nothing was written" in words
     return words
+
+
+class Half:
+    """Decides, and has neither a name nor a policy to be kept with that."""
+
+    def gate(self) -> None: ...
+
+    decide = gate
 
 
 def _done(call: Callable[[], object]) -> None:
@@ -111,6 +127,7 @@ def test_the_keywords_that_there_are_are_taken(loop: Loop) -> None:
         ({"advisors": 5}, "an advisor has a gate and a decide, not an int"),
         ({"advisors": [5]}, "an advisor has a gate and a decide, not an int"),
         ({"advisors": [type(ADVISORS[0])]}, "not the class SecondThought"),
+        ({"advisors": [Half()]}, "a Half is no advisor without name"),
         ({"advisors": iter(ADVISORS)}, "advisors are a sequence"),
         ({"session": 5}, "a session is a text, not an int"),
     ],
@@ -335,6 +352,10 @@ def test_what_a_loop_cannot_be_started_with_starts_none(
         lambda books: books.loop("a").follow("x"),
         lambda books: books.loop("a").follow_async(None),
         lambda books: books.loop("a").append(Change(summary="x"), after="1"),
+        lambda _: Books.open("memory:", kinds_dir="kinds"),  # type: ignore[arg-type]  # as above
+        lambda _: Books.open("memory:", clock=5),  # type: ignore[arg-type]  # as above
+        lambda _: Books.open("memory:", new_id="a"),  # type: ignore[arg-type]  # as above
+        lambda _: Books.open("memory:", redactor="word"),  # type: ignore[arg-type]  # as above
         lambda _: own.books("memory:", settings=1),  # type: ignore[arg-type]  # as above
         lambda _: own.judge(1),  # type: ignore[arg-type]  # as above
         lambda _: own.options(1),  # type: ignore[arg-type]  # as above
@@ -363,6 +384,17 @@ def test_a_version_or_a_limit_of_any_size_is_looked_for(loop: Loop) -> None:
     every = list(loop.entries())
     assert list(loop.entries(10**400)) == list(loop.follow(10**400, -(10**400))) == []
     assert list(loop.entries(-(10**400), 10**400)) == every
+
+
+def test_a_version_of_any_size_is_refused_like_one_that_is_not_there() -> None:
+    books = Books.open("memory:", session="s1")
+    loop = books.start("chore", "Tidy up", id="a")
+    for version in (10**5000, -(10**5000)):
+        with pytest.raises(CannotFork):
+            books.fork("a", version)
+        with pytest.raises(Stale):
+            loop.append(Change(summary="x"), after=version)
+    assert loop.version == 1
 
 
 def test_half_of_a_character_names_no_store() -> None:
