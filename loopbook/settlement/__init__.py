@@ -129,10 +129,9 @@ def _order(case: Case, state: BookState) -> Sequence[Advisor]:
     if not state.life.declared:
         return case.advisors
 
-    def rank(advisor: Advisor) -> int:
-        if closing.objects(state, case.scene, advisor):
-            return 0
-        return 2 - (case.run is not None and closing.awaited(state, case.scene, (advisor,)))
+    def rank(advisor: Advisor) -> tuple[bool, bool]:
+        asked = case.run is not None and closing.awaited(state, case.scene, (advisor,))
+        return not closing.objects(state, case.scene, advisor), not asked
 
     return sorted(case.advisors, key=rank)
 

@@ -69,6 +69,19 @@ def test_facts_that_come_to_object_while_another_is_asked_refuse_the_close(first
     assert [one.pending for one in table.of(e.Judged) if isinstance(one, e.Judged)] == ["agrees"]
 
 
+def test_where_the_facts_have_come_to_object_nobody_is_asked_about_a_pending_close() -> None:
+    table = finished()
+    order = (Closer(), NoTodos("facts", gate="now"))
+    assert table.close(Failure("timeout"), advisors=order).pending
+    table.add(e.TodoOpened(todo="t", subject="x", followup="issue 7"))
+    before = len(table.asked)
+    came = table.settle("r1", FINE, advisors=order)
+    assert came.advice is not None
+    assert came.advice.concerns == ("todo",)
+    assert len(table.asked) == before
+    assert not table.state.life.declared
+
+
 def test_at_a_close_all_are_heard_in_the_order_given() -> None:
     came = finished().close(FINE, advisors=(Plain("p"), Closer()))
     assert list(dict.fromkeys(one.advisor for one in came.trace)) == ["p", "closer"]

@@ -77,14 +77,17 @@ def test_a_silence_after_a_judgment_is_traced_with_it() -> None:
     assert table.settle().trace[1:] == (Traced("second-thought", "silent", None, "agrees", judged=True),)
 
 
-def test_a_note_about_a_unit_is_the_advisors_last_word_in_that_settle() -> None:
-    table = units()
-    table.change("a")
-    table.change("b")
-    assert table.settle(advisors=(SecondThought(takes_turn=False),)).trace == (
-        Traced("second-thought", "asked", "a", ""),
-        Traced("second-thought", "spoke", "a", judged=True),
-    )
+class UnitByUnit(OfUnit):
+    """Has something to say of one unit after the other."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
+        return DecideNow(unit="b" if self.name in state.units["a"].about.heard else "a")
+
+
+@pytest.mark.parametrize("takes_turn", [True, False])
+def test_a_word_about_a_unit_is_the_advisors_last_in_that_settle(takes_turn: bool) -> None:
+    came = units().settle(advisors=(UnitByUnit("p", takes_turn=takes_turn),))
+    assert came.trace == (Traced("p", "spoke", "a"),)
 
 
 def test_a_unit_that_is_judged_in_silence_is_traced_once() -> None:
