@@ -51,9 +51,7 @@ class Recorder:
 
         Raises ``InvalidArgument`` for what is no whole number.
         """
-        most = (
-            None if limit is None else max(0, given.version(limit, "a limit", "give an int, or None"))
-        )
+        most = None if limit is None else max(0, given.version(limit, "a limit", "give an int, or None"))
         return self.book.entries(self.stream, max(0, given.version(after)), most)
 
     def follow(self, after: int = 0, timeout: float | None = None) -> Iterator[Entry]:
