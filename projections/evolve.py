@@ -251,14 +251,19 @@ def _run_settled(now: Folding, entry: Entry, event: e.RunSettled) -> None:
 
 
 def _judged(now: Folding, entry: Entry, event: e.Judged) -> None:
+    seq = entry.originator_version
     now.life = life.judged(now.life, event)
-    _about(now, entry.unit, lambda about: notices.judged(about, event, entry.originator_version))
-    now.runs = runs.judged(now.runs, event, units.subject_of(now, entry.unit))
     now.spent = spending.spent(now.spent, event)
+    if event.sort == "close" and event.run is not None:  # whether it has read the run depends on what it says
+        return
+    _about(now, entry.unit, lambda about: notices.judged(about, event.advisor, seq, event.read_to))
+    now.runs = runs.judged(now.runs, event, units.subject_of(now, entry.unit))
 
 
 def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
-    seq = entry.originator_version
+    seq, judged = entry.originator_version, event.judged
+    if event.sort == "close" and event.run is not None and judged is not None:
+        _about(now, entry.unit, lambda about: notices.judged(about, event.advisor, judged, judged - 1))
     _about(now, entry.unit, lambda about: notices.noticed(about, event, seq))
     now.life = life.noticed(now.life, event)
     for name in event.units:
@@ -270,6 +275,9 @@ def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
 
 def _passed_over(now: Folding, entry: Entry, event: e.PassedOver) -> None:
     now.life = life.passed_over(now.life, event)
+    if event.sort == "close" and event.run is not None and event.reason == "duplicate":
+        judged = entry.originator_version - 1
+        _about(now, entry.unit, lambda about: notices.judged(about, event.advisor, judged, judged - 1))
     now.runs = runs.passed_over(now.runs, event, entry.originator_version)
     now.spent = spending.spent(now.spent, event)
 

@@ -8,15 +8,15 @@ last notice that named it among the waiting units.
 
 from __future__ import annotations
 
-from loopbook.events import Judged, Noticed
+from loopbook.events import Noticed
 from loopbook.projections.state import Heard, Notice, Subject
 
 
-def judged(about: Subject, event: Judged, seq: int) -> Subject:
-    """A subject after a judgment."""
-    before = about.heard.get(event.advisor, Heard())
-    after = before._replace(judged=seq, read_to=event.read_to, asked=max(before.asked, event.read_to))
-    return about._replace(heard={**about.heard, event.advisor: after})
+def judged(about: Subject, advisor: str, seq: int, read_to: int) -> Subject:
+    """A subject after a judgment, at ``seq``, that has read the book up to there."""
+    before = about.heard.get(advisor, Heard())
+    after = before._replace(judged=seq, read_to=read_to, asked=max(before.asked, read_to))
+    return about._replace(heard={**about.heard, advisor: after})
 
 
 def noticed(about: Subject, event: Noticed, seq: int) -> Subject:

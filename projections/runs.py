@@ -118,4 +118,6 @@ def passed_over(runs: Runs, event: PassedOver, seq: int) -> Runs:
     """The runs after a silence."""
     if event.reason == BOUND and not runs.bound:
         runs = runs._replace(bound=seq)
-    return runs if event.reason in ASK_AGAIN else gated(runs, event.run, event.advisor)
+    if event.reason in ASK_AGAIN or event.sort == "close":
+        return runs
+    return gated(runs, event.run, event.advisor)

@@ -77,6 +77,7 @@ def passed_over(by: By, why: PassOver | Silence, basis: Basis, costs: Sequence[C
     event = PassedOver(
         advisor=by.advisor,
         run=by.run,
+        sort=why.sort if isinstance(why, Silence) else "away",
         reason=why.reason,
         detail=why.detail,
         asked=len(costs),

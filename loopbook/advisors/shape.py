@@ -78,6 +78,7 @@ class Silence(NamedTuple):
     detail: str | None = None
     unit: str | None = None
     closes: bool = False
+    sort: Sort = "away"
 
 
 class Decision(NamedTuple):

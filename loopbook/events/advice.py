@@ -78,6 +78,7 @@ class PassedOver(Event):
     type: Literal["passed_over"] = "passed_over"
     advisor: str
     run: str | None = None
+    sort: Literal["away", "close"] = "away"
     reason: str
     detail: str | None = None
     asked: int = Field(default=0, ge=0)

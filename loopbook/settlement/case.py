@@ -200,11 +200,15 @@ def plan_of(
         if bound:
             drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
+        if head and packet is not None:
+            says = says._replace(sort=packet.sort)
         drafts = (*head, records.passed_over(by, says, basis, () if head else asked.costs))
         of_close = opinion == "agrees" or (bool(head) and packet is not None and packet.sort == "close")
         if of_close and not others and closing.agreed(state, {advisor.name: opinion}):
             drafts += (Draft(LoopClosed(outcome="met")),)
-    goes_on = isinstance(says, Silence) and bool(head) and says.unit is not None
+    ended = isinstance(drafts[-1].event, LoopClosed)
+    more = says.unit is not None or (case.run is not None and says.sort == "close" and not ended)
+    goes_on = isinstance(says, Silence) and bool(head) and more
     return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, bound, bool(head), goes_on)
 
 

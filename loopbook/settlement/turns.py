@@ -36,7 +36,8 @@ def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
 
 def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = False) -> Flow[BookState]:
     """One advisor's turn: subject after subject until it has spoken or there is none left."""
-    tried, first = case.judged(advisor, state), True
+    tried: set[tuple[str | None, str]] = {(unit, "away") for unit in case.judged(advisor, state)}
+    first = True
     while True:
         if first and case.done(advisor, state):
             case.note(advisor, "done before")
@@ -62,13 +63,13 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
             case.later.append(Later(advisor, case.scene, None, case.advisors, case.declared))
             case.note(advisor, "put off")
             return state
-        unit = gate.unit if isinstance(gate, DecideNow) else gate.packet.unit
-        if unit in tried:
+        subject = (gate.unit, "away") if isinstance(gate, DecideNow) else (gate.packet.unit, gate.packet.sort)
+        if subject in tried:
             return state
         state, goes_on = yield from _decide(case, advisor, state, gate, first=first)
         if not goes_on:
             return state
-        tried, first = {*tried, unit}, False
+        tried, first = {*tried, subject}, False
 
 
 def gated(case: Case, advisor: Advisor, state: BookState) -> Gate:

@@ -93,8 +93,11 @@ class Watch:
         if isinstance(step.verb, Close) or any(isinstance(one.verb, Flowing) for one in inner):
             return
         if not self.world.idle and any(isinstance(one.verb, Busy) for one in step.during):
+            of_close = {entry.seq for entry in self.entries if getattr(entry.event, "run", None) is None}
             yield from (
-                f"{one.advisor} speaks although the session is busy" for one in self.world.seen.advice
+                f"{one.advisor} speaks although the session is busy"
+                for one in self.world.seen.advice
+                if one.seq not in of_close  # a close is judged inside its run, busy as it is
             )
 
     def _with_no_judge(self, verb: Settle | Close, state: BookState) -> set[tuple[str, str]]:

@@ -10,10 +10,12 @@ from loopbook import events as e
 from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought
 from loopbook.advisors.shape import Decision, Say
+from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.run import Observed
 from loopbook.settlement import (
     close,
+    settle,
 )
 from tests.flows import CONTENT, Table
 from tests.plain import Closer
@@ -120,6 +122,47 @@ def test_the_answer_to_a_close_is_all_that_stands_against_it_a_line_each_and_no_
     again = table.close(advisors=(Pressing("one", key="not yet"), Pressing("two", key="not so")))
     assert (again.concerns, again.text) == (answer.concerns, answer.text), "said before, and it stands"
     assert len(table.of(e.Noticed)) == 2
+
+
+@pytest.mark.parametrize("kind", ["chore", "change"])
+def test_a_run_that_refuses_a_pending_close_in_silence_is_told_what_comes_next(kind: str) -> None:
+    """The judge agrees and something is missing: nobody but this run would hear of it."""
+    table = Table(kind)
+    table.change()
+    if kind == "chore":
+        table.check()
+        table.add(e.TodoOpened(todo="t", subject="docs"))
+    assert table.close(Failure("timeout")).pending
+    came = table.settle("r1")
+    assert came.advice is not None
+    assert came.advice.continues
+    assert came.advice.text.startswith("next: ")
+    assert [packet.sort for packet in table.asked] == ["close", "close", "away"]
+    assert not table.state.life.declared
+    assert [one.reason for one in table.settle("r2").trace] == ["nothing-new"]
+
+
+def test_a_run_that_died_between_a_refused_close_and_what_comes_next_is_told_when_it_settles_again() -> None:
+    table = Table("change")
+    table.change()
+    table.add(e.CloseDeclared(claim="It is done."))
+    flow = settle(table.state, Draft(e.RunSettled(run="r1")), (SecondThought(),))
+    step = next(flow)
+    while len(table.asked) < 2:
+        step = flow.send(table.reply(step, CONTENT))
+    flow.close()
+    assert len(table.of(e.Judged)) == 1
+    again = table.settle("r1")
+    assert again.advice is not None
+    assert again.advice.text.startswith("next: verify")
+
+
+def test_a_run_that_closes_its_loop_is_asked_nothing_more() -> None:
+    table = finished()
+    table.add(e.CloseDeclared(claim="It is done."))
+    table.settle("r1")
+    assert table.state.life.outcome == "met"
+    assert len(table.asked) == 1
 
 
 def test_an_objection_to_a_pending_close_lets_the_run_that_it_is_judged_in_end() -> None:
