@@ -275,9 +275,6 @@ def _noticed(now: Folding, entry: Entry, event: e.Noticed) -> None:
 
 def _passed_over(now: Folding, entry: Entry, event: e.PassedOver) -> None:
     now.life = life.passed_over(now.life, event)
-    if event.sort == "close" and event.run is not None and event.reason == "duplicate":
-        judged = entry.originator_version - 1
-        _about(now, entry.unit, lambda about: notices.judged(about, event.advisor, judged, judged - 1))
     now.runs = runs.passed_over(now.runs, event, entry.originator_version)
     now.spent = spending.spent(now.spent, event)
 

@@ -123,7 +123,7 @@ class Plan(NamedTuple):
 
     drafts: tuple[Draft, ...]
     says: Say | Silence | PassOver
-    wanted: Say | None = None
+    wanted: Say | Silence | None = None
     bound: bool = False
     judged: bool = False
     goes_on: bool = False
@@ -200,16 +200,13 @@ def plan_of(
         if bound:
             drafts += (records.passed_over(by, Silence(BOUND, unit=says.unit), Basis()),)
     else:
-        if head and packet is not None:
-            says = says._replace(sort=packet.sort)
+        says = says if packet is None else says._replace(sort=packet.sort)
         drafts = (*head, records.passed_over(by, says, basis, () if head else asked.costs))
         of_close = opinion == "agrees" or (bool(head) and packet is not None and packet.sort == "close")
         if of_close and not others and closing.agreed(state, {advisor.name: opinion}):
             drafts += (Draft(LoopClosed(outcome="met")),)
-    ended = isinstance(drafts[-1].event, LoopClosed)
-    more = says.unit is not None or (case.run is not None and says.sort == "close" and not ended)
-    goes_on = isinstance(says, Silence) and bool(head) and more
-    return Plan(drafts, says, wanted if isinstance(wanted, Say) else None, bound, bool(head), goes_on)
+    goes_on = isinstance(says, Silence) and bool(head)
+    return Plan(drafts, says, wanted, bound, bool(head), goes_on)
 
 
 def opinion_of(wanted: Say | Silence) -> Opinion:
@@ -270,7 +267,7 @@ def held(case: Case, advisor: Advisor, state: BookState, say: Say) -> Held:
 def said(case: Case, advisor: Advisor, plan: Plan, before: int) -> None:
     """What the flow knows once a verdict stands in the book, after version ``before``."""
     says = plan.says
-    if plan.wanted is not None and plan.wanted.sort == "close":
+    if isinstance(plan.wanted, Say) and plan.wanted.sort == "close":
         case.concerns += plan.wanted.concerns
         case.standing = "\n".join(filter(None, (case.standing, plan.wanted.text)))
     if not isinstance(says, Say):

@@ -36,7 +36,7 @@ def heard_from(case: Case, advisor: Advisor, packet: Packet) -> Flow[Heard]:
 
 def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = False) -> Flow[BookState]:
     """One advisor's turn: subject after subject until it has spoken or there is none left."""
-    tried: set[tuple[str | None, str]] = {(unit, "away") for unit in case.judged(advisor, state)}
+    tried = {(unit, False) for unit in case.judged(advisor, state)}
     first = True
     while True:
         if first and case.done(advisor, state):
@@ -57,19 +57,31 @@ def advise(case: Case, advisor: Advisor, state: BookState, *, put_off: bool = Fa
                 return state
             continue
         if isinstance(gate, AskPacket) and closing.heard(state, advisor, gate):
-            case.note(advisor, "done before")
+            _done_before(case, advisor, first=first)
             return state
         if isinstance(gate, AskPacket) and gate.deferred and not put_off:
             case.later.append(Later(advisor, case.scene, None, case.advisors, case.declared))
             case.note(advisor, "put off")
             return state
-        subject = (gate.unit, "away") if isinstance(gate, DecideNow) else (gate.packet.unit, gate.packet.sort)
+        subject = _subject(gate)
         if subject in tried:
             return state
         state, goes_on = yield from _decide(case, advisor, state, gate, first=first)
         if not goes_on:
             return state
         tried, first = {*tried, subject}, False
+
+
+def _done_before(case: Case, advisor: Advisor, *, first: bool) -> None:
+    if first:  # else the trace says already what it has done
+        case.note(advisor, "done before")
+
+
+def _subject(gate: AskPacket | DecideNow) -> tuple[str | None, bool]:
+    """Whom a decision is about, and whether it is about a close."""
+    if isinstance(gate, DecideNow):
+        return gate.unit, False
+    return gate.packet.unit, gate.packet.sort == "close"
 
 
 def gated(case: Case, advisor: Advisor, state: BookState) -> Gate:

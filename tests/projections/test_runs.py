@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import pytest
+
 from loopbook import events as e
 from loopbook.entry import Entry
 from loopbook.projections import BookState, evolve, fold
@@ -223,6 +225,24 @@ def test_a_run_knows_who_has_spoken_for_it_about_whatever() -> None:
         "r2": (spoke["r2"], ("b", ADVISOR)),
         "r1": (spoke["r1"], (ADVISOR,)),
     }
+
+
+@pytest.mark.parametrize("unit", [None, "a"])
+def test_a_close_that_a_run_has_judged_has_read_the_run_where_it_says_something(unit: str | None) -> None:
+    units = [e.UnitAdded(unit=name, subject="x") for name in "ab"]
+    judged = e.Judged(advisor=ADVISOR, run="r1", read_to=5, sort="close", packet="p")
+    silent = e.PassedOver(advisor=ADVISOR, run="r1", sort="close", reason="agrees")
+    said = e.Noticed(advisor=ADVISOR, run="r1", sort="close", key="k", text="x", judged=6)
+    state = book(*units, e.CloseDeclared(), e.RunSettled(run="r1"), (judged, unit) if unit else judged)
+    assert state.version == 6
+
+    def heard(after: BookState) -> tuple[int, int, int]:
+        about = after.loop if unit is None else after.units[unit].about
+        return about.heard[ADVISOR][:3] if ADVISOR in about.heard else (0, 0, 0)
+
+    assert heard(on(state, (silent, unit) if unit else silent)) == (0, 0, 0)
+    assert heard(on(state, (said, unit) if unit else said)) == (6, 5, 5)
+    assert [one.gated for one in on(state, silent).runs.settled] == [()]
 
 
 def test_a_close_stays_pending_while_others_have_yet_to_be_heard() -> None:

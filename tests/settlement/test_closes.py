@@ -157,6 +157,18 @@ def test_a_run_that_died_between_a_refused_close_and_what_comes_next_is_told_whe
     assert again.advice.text.startswith("next: verify")
 
 
+def test_a_run_that_refuses_a_close_as_before_is_judged_as_any_other_too() -> None:
+    table = Table("change")
+    table.change()
+    assert table.close({**CONTENT, "done": 0.1}).concerns == ("not-done",)
+    table.add(e.CloseDeclared(claim="It is done."))
+    table.change(summary="two")
+    table.add(e.CloseDeclared(claim="It is done now."))
+    came = table.settle("r1", {**CONTENT, "done": 0.1})
+    assert came.advice is not None
+    assert [packet.sort for packet in table.asked] in (["close", "close"], ["close", "close", "away"])
+
+
 def test_a_run_that_closes_its_loop_is_asked_nothing_more() -> None:
     table = finished()
     table.add(e.CloseDeclared(claim="It is done."))

@@ -84,6 +84,31 @@ class UnitByUnit(OfUnit):
         return DecideNow(unit="b" if self.name in state.units["a"].about.heard else "a")
 
 
+class AskedUnitByUnit(UnitByUnit):
+    """The same, of a judge."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        unit = super().gate(state, scene).unit  # type: ignore[union-attr] # it decides on facts
+        return AskPacket(self.packet(state)._replace(unit=unit))
+
+
+def test_a_judged_word_about_a_unit_is_the_advisors_last_in_that_settle_too() -> None:
+    came = units().settle(said={"ok": 0.5}, advisors=(AskedUnitByUnit("p", takes_turn=False),))
+    assert came.trace == (Traced("p", "asked", "a", ""), Traced("p", "spoke", "a", judged=True))
+
+
+def test_a_unit_that_was_judged_in_silence_is_not_asked_about_again_for_the_run_whatever_came_since() -> None:
+    table = units()
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+    table.settle("r1")
+    table.add(e.Decision(text="and the sign", decided_by="user"), "a")
+    before = len(table.asked)
+    table.settle("r1")
+    assert len(table.asked) == before
+    table.settle("r2")
+    assert len(table.asked) == before + 1
+
+
 @pytest.mark.parametrize("takes_turn", [True, False])
 def test_a_word_about_a_unit_is_the_advisors_last_in_that_settle(takes_turn: bool) -> None:
     came = units().settle(advisors=(UnitByUnit("p", takes_turn=takes_turn),))
