@@ -30,6 +30,13 @@ from tests.plain import Closer, Plain
 from tests.settlement.given import units
 
 
+class Turning(Plain):
+    """Asks about unit a, until it has something else to say."""
+
+    def packet(self, state: BookState) -> Packet:
+        return super().packet(state)._replace(unit="a")
+
+
 class OfUnit(Plain):
     """Decides on facts about unit a, and would have the run go on."""
 
@@ -95,6 +102,24 @@ class AskedUnitByUnit(UnitByUnit):
 def test_a_judged_word_about_a_unit_is_the_advisors_last_in_that_settle_too() -> None:
     came = units().settle(said={"ok": 0.5}, advisors=(AskedUnitByUnit("p", takes_turn=False),))
     assert came.trace == (Traced("p", "asked", "a", ""), Traced("p", "spoke", "a", judged=True))
+
+
+class SecondGuesser(Turning):
+    """Is silent about what it asks, and would then speak of the same unit on facts."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:
+        return DecideNow(unit="a") if state.spent.answers else super().gate(state, scene)
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        return Decision(Silence("fine", unit="a")) if packet else super().decide(state, packet, answer)
+
+
+def test_who_was_silent_about_a_unit_when_asked_says_nothing_of_it_on_facts_either() -> None:
+    came = units().settle(said={"ok": 0.5}, advisors=(SecondGuesser("p", "ask"),))
+    assert came.trace == (
+        Traced("p", "asked", "a", ""),
+        Traced("p", "silent", "a", "fine", judged=True),
+    )
 
 
 def test_a_unit_that_was_judged_in_silence_is_not_asked_about_again_for_the_run_whatever_came_since() -> None:
@@ -292,13 +317,6 @@ def test_who_is_not_even_asked_is_told_of_whom_it_would_have_been(
     assert not table.asked
     assert came.trace[-1] == Traced("second-thought", "passed over", "a", reason, detail)
     assert table.entries[-1].unit == "a"
-
-
-class Turning(Plain):
-    """Asks about unit a, until it has something else to say."""
-
-    def packet(self, state: BookState) -> Packet:
-        return super().packet(state)._replace(unit="a")
 
 
 @pytest.mark.parametrize("to", ["now", "gone"])
