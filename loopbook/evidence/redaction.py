@@ -137,9 +137,9 @@ class Redactor:
         for _ in range(_ROUNDS):
             redacted = self._once(text)
             if redacted is text:
-                break
+                return text
             text = redacted
-        return text
+        return text if self._once(text) is text else _mark(_SECRET, len(text))  # one secret after the other
 
     def value(self, value: JsonValue) -> JsonValue:
         """The JSON value with its texts redacted, keys too, its structure kept at any depth.

@@ -321,6 +321,7 @@ HOSTILE = st.lists(SNIPPETS | st.text(max_size=5), max_size=12).flatmap(
 
 
 @given(HOSTILE)
+@example("run" + "hf_a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7" * 9)
 def test_redacting_twice_changes_nothing_more(text: str) -> None:
     redactor = Redactor(["swordfish", 'with "quotes"', "hunter2hunter2"])
     once = redactor.text(text)
