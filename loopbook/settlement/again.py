@@ -16,7 +16,7 @@ from loopbook.entry import Draft
 from loopbook.projections import BookState
 from loopbook.settlement.case import Asked, Case, plan_of
 from loopbook.settlement.steps import ASKS
-from loopbook.settlement.turns import beaten, look, observed
+from loopbook.settlement.turns import look, observed
 
 
 class Then(NamedTuple):
@@ -45,8 +45,8 @@ def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] |
     once = then.scene.run is not None and then.unit in case.judged(advisor, state)
     if then.basis.observed:
         return (observed(case, advisor, state, asked)[0],) if asked.packet else ()
-    # silent about it once, for this run
-    verdict = beaten(state, asked) if once else look(case, advisor, state, asked, first=True)
+    # silent about it once, for this run, nobody decides on it again
+    verdict = None if once and asked.packet is None else look(case, advisor, state, asked, first=True)
     if verdict is None:
         return ()
     if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:

@@ -181,6 +181,21 @@ def test_another_process_that_was_silent_of_the_same_unit_leaves_the_slower_one_
     assert (table.state.spent.answers, table.state.spent.cost_usd) == (2, 0.75)
 
 
+def test_an_answer_about_a_unit_that_another_session_judged_in_silence_is_stale_whoever_spoke_since() -> None:
+    """Meanwhile the other one has gone on, and somebody has spoken for the run."""
+    table = Table()
+    table.units("a", "b")
+    table.add(e.Decision(text="keep the name", decided_by="user"), "a")
+
+    def other_session() -> None:
+        table.settle("r1")
+        table.add(e.Noticed(advisor="p", run="r1", key="k", text="x"))
+
+    table.thinking = [other_session]
+    came = table.settle("r1", advisors=(Plain("p", "quiet"), SecondThought()))
+    assert came.trace[-1] == Traced("second-thought", "passed over", "a", "stale", "decided")
+
+
 def test_of_a_loop_that_another_process_has_closed_nothing_is_kept_any_more() -> None:
     table = finished()
     table.thinking = [partial(closed_first, table)]
