@@ -64,7 +64,7 @@ def parse(line: str) -> Script:
         try:
             node = reader.block(root.children, 0)
             return Script(node, tuple(reader.ordered()), tuple(reader.redirects))
-        except _TooMuchError:
+        except _NotReadError:
             reader = _Reader(data)
     return reader.rough(root)
 
@@ -152,8 +152,8 @@ def _tree(data: bytes) -> tree_sitter.Node | None:
         return None
 
 
-class _TooMuchError(Exception):
-    """More commands or nesting than anybody writes."""
+class _NotReadError(Exception):
+    """More commands or nesting than anybody writes, or what the grammar takes and shells refuse."""
 
 
 _BLOCKS = frozenset({"program", "do_group", "compound_statement", "subshell", "else_clause", "case_item"})
@@ -196,7 +196,7 @@ class _Reader:
     def node(self, node: tree_sitter.Node, depth: int) -> Node | None:
         """A statement, or ``None`` for what is none (words, patterns, comments)."""
         if depth > MAX_DEPTH:
-            raise _TooMuchError
+            raise _NotReadError
         kind = node.type
         if kind in _COMMANDS:
             return self.command(node, depth)
@@ -225,7 +225,7 @@ class _Reader:
             node = node.children[0]
         chain = self.block([node], depth)
         if len(links) > MAX_COMMANDS:
-            raise _TooMuchError
+            raise _NotReadError
         for op, right in reversed(links):
             chain = Chain(op, chain, self.block([right], depth))
         return chain
@@ -236,6 +236,8 @@ class _Reader:
             before = (self.pipefail, self.errexit)
             items.append(self.block([child], depth))
             self.pipefail, self.errexit = before  # each part is a subshell
+        if any(isinstance(item, Negated) for item in items[1:]):
+            raise _NotReadError  # shells take a "!" at a pipeline's beginning alone
         if isinstance(items[0], Negated):  # the grammar hangs the ! of a pipeline on its first part
             return Negated(Pipeline((items[0].item, *items[1:]), self.pipefail))
         return Pipeline(tuple(items), self.pipefail)
@@ -249,7 +251,7 @@ class _Reader:
     def branch(self, children: list[tree_sitter.Node], depth: int) -> Branch:
         """``if`` and ``elif``: what stands before ``then`` is the condition."""
         if depth > MAX_DEPTH:
-            raise _TooMuchError
+            raise _NotReadError
         then = next(i for i, child in enumerate(children) if child.type == "then")
         rest = [i for i, child in enumerate(children) if child.type in ("elif_clause", "else_clause")]
         condition = self.block(children[:then], depth)
@@ -307,7 +309,7 @@ class _Reader:
 
     def _place(self) -> int:
         if len(self.commands) >= MAX_COMMANDS:
-            raise _TooMuchError
+            raise _NotReadError
         self.commands.append(None)
         return len(self.commands) - 1
 

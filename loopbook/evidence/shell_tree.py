@@ -123,11 +123,16 @@ class Script(NamedTuple):
 
 def places(node: Node) -> Iterable[int]:
     """The places of all commands in a node."""
+    return (command.at for command in commands(node))
+
+
+def commands(node: Node) -> Iterable[Command]:
+    """All commands in a node, those of inner shells too."""
     stack: list[Node | None] = [node]
     while stack:
         match stack.pop():
-            case Command(at=at, inner=inner, script=script):
-                yield at
+            case Command(inner=inner, script=script) as command:
+                yield command
                 stack += [*inner, script]
             case Sequence(items=items) | Pipeline(items=items) | Loose(items=items):
                 stack += items

@@ -26,6 +26,7 @@ from loopbook.evidence.shell_tree import (
     Pipeline,
     Sequence,
     Words,
+    commands,
     places,
 )
 from loopbook.evidence.wrappers import program_of
@@ -310,7 +311,10 @@ class Line:
                     for how in (NOT_RUN, GOOD, BAD)
                 )
         statuses = (ZERO,) if zero else (ZERO, OTHER)
-        return frozenset(w._replace(status=s, kept=()) for w in worlds for s in statuses)
+        after = frozenset(w._replace(status=s, kept=()) for w in worlds for s in statuses)
+        if isinstance(node, Loose) and any(one.words[:1] == ("exit",) for one in commands(node)):
+            after |= frozenset(w._replace(status=s, ended=True) for w in after for s in (ZERO, OTHER))
+        return after
 
 
 def forgiving(node: Command) -> bool:
