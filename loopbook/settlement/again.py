@@ -42,11 +42,9 @@ def again(state: BookState, advisor: Advisor, then: Then) -> tuple[Draft, ...] |
     case.others, case.idle = then.others, then.basis.idle
     case.taken = then.taken
     asked = _asked(state, advisor, then)
-    once = then.scene.run is not None and then.unit in case.judged(advisor, state)
     if then.basis.observed:
         return (observed(case, advisor, state, asked)[0],) if asked.packet else ()
-    # silent about it once, for this run, nobody decides on it again
-    verdict = None if once and asked.packet is None else look(case, advisor, state, asked, first=True)
+    verdict = look(case, advisor, state, asked, first=True)
     if verdict is None:
         return ()
     if isinstance(verdict, AskPacket) and len(asked.packets) < ASKS:

@@ -130,7 +130,7 @@ Verdict = Decision | PassOver | AskPacket | None
 def look(case: Case, advisor: Advisor, state: BookState, asked: Asked, *, first: bool) -> Verdict:
     """Look on the newest state, again where something was asked. The same packet, and the answer holds."""
     packet, answer = asked.packet, asked.answer
-    if case.over(state) or case.spoken(state, advisor) or (first and case.done(advisor, state)):
+    if case.over(state) or (case.done(advisor, state) if first else case.spoken(state, advisor)):
         return beaten(state, asked)
     if packet is not None and packet.sort == "away" and packet.unit in case.judged(advisor, state):
         return beaten(state, asked)  # another session was silent about it, for this run

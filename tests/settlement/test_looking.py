@@ -7,9 +7,11 @@ from functools import partial
 import pytest
 
 from loopbook import events as e
-from loopbook.advisors.asking import Failure
+from loopbook.advisors.asking import Answer, Failure, Packet
 from loopbook.advisors.second_thought import SecondThought
+from loopbook.advisors.shape import AskPacket, DecideNow, Decision, Gate, Say, Scene, Silence
 from loopbook.entry import Draft
+from loopbook.projections import BookState
 from loopbook.settlement import Append, Traced, settle
 from tests.flows import CONTENT, Table, reasons
 from tests.plain import Plain
@@ -194,6 +196,34 @@ def test_an_answer_about_a_unit_that_another_session_judged_in_silence_is_stale_
     table.thinking = [other_session]
     came = table.settle("r1", advisors=(Plain("p", "quiet"), SecondThought()))
     assert came.trace[-1] == Traced("second-thought", "passed over", "a", "stale", "decided")
+
+
+class ThenTheOther(Plain):
+    """Is silent about unit a, which it asks about, and then speaks of unit b on facts."""
+
+    def gate(self, state: BookState, scene: Scene) -> Gate:  # noqa: ARG002 - part of the shape
+        return DecideNow("b") if state.spent.answers else AskPacket(self.packet(state)._replace(unit="a"))
+
+    def decide(self, state: BookState, packet: Packet | None, answer: Answer | Failure | None) -> Decision:
+        if packet is not None:
+            return Decision(Silence("fine", unit="a"))
+        came = super().decide(state, packet, answer).outcome
+        assert isinstance(came, Say)
+        return Decision(came._replace(unit="b"), judged=False)
+
+
+def test_who_spoke_of_the_next_unit_in_another_session_meanwhile_says_and_writes_nothing_more() -> None:
+    table, order = Table(), (ThenTheOther("p"),)
+    table.units("a", "b")
+
+    def other_session() -> None:
+        table.settle("r1", {"ok": 0.5}, advisors=order)
+
+    table.before_append = [lambda: None, lambda: None, other_session]
+    came = table.settle("r1", {"ok": 0.5}, advisors=order)
+    assert came.advice is None
+    assert came.trace[-1] == Traced("p", "done before")
+    assert [one.unit for one in table.entries[-3:]] == ["a", "a", "b"]
 
 
 def test_of_a_loop_that_another_process_has_closed_nothing_is_kept_any_more() -> None:
